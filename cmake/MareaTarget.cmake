@@ -1,0 +1,37 @@
+# One way to make a target, so that every room is compiled alike.
+
+# marea_flags(TARGET): warnings, exact floating point, optional sanitizers.
+function(marea_flags target)
+  # -ffp-contract=off: fused multiply-adds would make results depend on the compiler.
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers -ffp-contract=off)
+  if(MAREA_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(MAREA_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+  endif()
+endfunction()
+
+# marea_room(NAME SOURCES ... LINK ...): the static library marea_NAME of one room. LINK names the rooms and packages it uses.
+function(marea_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;LINK" ${ARGN})
+  add_library(marea_${name} STATIC ${ROOM_SOURCES})
+  target_include_directories(marea_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(marea_${name} PUBLIC ${ROOM_LINK})
+  marea_flags(marea_${name})
+endfunction()
+
+# marea_test(NAME SOURCES ... LINK ...): one doctest program, registered with ctest under its name.
+function(marea_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(test_${name} ${TEST_SOURCES} ${PROJECT_SOURCE_DIR}/tests/support/main.cpp)
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(test_${name} PRIVATE MAREA_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(test_${name} PRIVATE ${TEST_LINK} doctest::doctest)
+  marea_flags(test_${name})
+  add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  if(TEST_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}")
+  endif()
+endfunction()
