@@ -60,6 +60,8 @@ class VllmV1 {
   // Number of times that "complete, then schedule" is certain to repeat from here with the same sequences, nothing but decodes, no
   // finish, no admission, no preemption, given that nobody calls add() or abort(). At most `limit`. Constant time.
   std::int64_t repeats(std::int64_t limit) const;
+  // Growth of StepSums::decode_windowed from one repeated step to the next (decode_context grows by decode_sequences).
+  std::int64_t windowed_growth() const;
   // Does it at each of the given boundaries, as the equal number of complete() and schedule() calls would, to the last bit.
   void repeat(std::span<const Time> boundaries);
 

@@ -21,8 +21,9 @@ class Load {
   // Never decreases. May become set after ended().
   virtual std::optional<Time> next_start() const = 0;
 
-  // The session that starts at next_start(), which moves on. `reuse` is an ended session whose storage may be taken over.
-  virtual Session take(Session&& reuse) = 0;
+  // Fills in the session that starts at next_start(), which moves on. `session` holds an ended session whose storage is used again; it is
+  // filled in place because boost::adjacency_list 1.74 has no move constructor (returning one by value would copy the graph).
+  virtual void take(Session& session) = 0;
 
   // A session of this class has ended (completed, failed or abandoned) at `now`: a lane becomes free.
   virtual void ended(Time now) = 0;

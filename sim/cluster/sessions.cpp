@@ -1,0 +1,44 @@
+#include "sim/cluster/sessions.h"
+
+#include <algorithm>
+
+#include "sim/base/error.h"
+
+namespace marea::cluster {
+
+SessionSlot Sessions::open() {
+  if (free_sessions_.empty()) {
+    sessions_.emplace_back();
+    return SessionSlot{static_cast<std::uint32_t>(sessions_.size() - 1)};
+  }
+  const SessionSlot slot = free_sessions_.back();
+  free_sessions_.pop_back();
+  return slot;
+}
+
+void Sessions::close(SessionSlot slot) {
+  SessionRow& row = sessions_[slot.value];
+  check(!row.live && row.zombies == 0, "a session slot was freed while in use");
+  free_sessions_.push_back(slot);
+}
+
+CallSlot Sessions::open_call() {
+  if (free_calls_.empty()) {
+    calls_.emplace_back();
+    return CallSlot{static_cast<std::uint32_t>(calls_.size() - 1)};
+  }
+  const CallSlot slot = free_calls_.back();
+  free_calls_.pop_back();
+  calls_[slot.value] = CallRow{};
+  return slot;
+}
+
+PrefillSplit split_prefill(Duration duration, const serving::Chunk& chunk, std::int64_t lost_mark) {
+  const std::int64_t lost = std::clamp<std::int64_t>(lost_mark - chunk.context, 0, chunk.tokens);
+  if (lost == 0) return {Duration{}, duration};
+  const auto share = static_cast<unsigned __int128>(duration.count()) * static_cast<std::uint64_t>(lost) / static_cast<std::uint64_t>(chunk.tokens);
+  const Duration part{static_cast<Duration::rep>(share)};
+  return {part, duration - part};
+}
+
+}  // namespace marea::cluster

@@ -1,0 +1,103 @@
+// The live sessions and model calls of a run: their rows, and the booking of their time, every nanosecond under exactly one cause.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "sim/cluster/facts.h"
+#include "sim/cluster/replica.h"
+#include "sim/traffic/session.h"
+
+namespace marea::cluster {
+
+using Booked = std::array<Duration, kCauses>;
+using Vertex = std::uint32_t;
+
+// What a thread does between two steps of its program, or while a call is on its way. Decides where the time since the last booking goes.
+enum class Phase : std::uint8_t {
+  idle,        // a sub-agent that has not started or has ended
+  front_end,   // call: before the engine knows it
+  queued,      // call: in an engine's queue; split by the queue's causes
+  admitted,    // call: scheduled, its batch not yet on the device
+  prefill,     // call: split into new and lost tokens
+  decode,      // call
+  preempted,   // call
+  tool,
+  tool_queue,
+  backoff,
+  person,
+  agents,
+};
+
+struct ThreadRow {
+  Phase phase = Phase::idle;
+  Time started;
+  Time since;               // everything before is booked
+  Booked booked{};
+  CallSlot call;            // in the phases of a call
+  ReplicaId last_replica;   // of its last admitted call
+  After after = After::start;
+  Time waited_until;        // when the wait before the next call ended
+};
+
+struct SessionRow {
+  traffic::Session session;
+  ClassId traffic;
+  bool live = false;
+  bool measured = false;              // started inside the window
+  std::uint32_t generation = 0;       // tells events of an earlier session in this slot apart
+  Time started;
+  OwnerId owner;
+  Duration critical_path{};
+  std::vector<std::uint32_t> pending; // per vertex: predecessors that have not ended
+  std::vector<ThreadRow> threads;
+  std::uint32_t active = 0;           // steps under way
+  std::uint32_t calls_issued = 0;
+  std::uint32_t zombies = 0;          // aborted calls that an engine still holds; the slot stays taken until they are gone
+};
+
+struct CallRow {
+  SessionSlot session;
+  std::uint32_t session_generation = 0;
+  Vertex vertex = 0;
+  bool zombie = false;          // aborted, but still in an engine
+  bool measured = false;        // issued inside the window
+  bool prefilled = false;       // has emitted a token since its last admission
+  bool in_flight_at_preemption = false;
+  std::int64_t computed = 0;    // tokens computed since its last admission, prefill only
+  std::int64_t lost_mark = 0;   // leading tokens that were computed before: computing them again is lost work
+  LossCause loss = LossCause::eviction;
+  serving::Chunk chunk;         // of the step on the device
+  QueueTotals queue_at;         // reading when it was queued
+  CallEnded fact;               // grows with the call
+};
+
+// Rows with free lists; ids are used again and the vectors in a row keep their capacity. Rows never move: engines hold views of a session's contents.
+class Sessions {
+ public:
+  SessionSlot open();
+  void close(SessionSlot slot);  // requires no zombies
+  SessionRow& operator[](SessionSlot slot) { return sessions_[slot.value]; }
+  std::size_t slots() const { return sessions_.size(); }
+
+  CallSlot open_call();
+  void close_call(CallSlot slot) { free_calls_.push_back(slot); }
+  CallRow& operator[](CallSlot slot) { return calls_[slot.value]; }
+
+ private:
+  std::deque<SessionRow> sessions_;
+  std::vector<SessionSlot> free_sessions_;
+  std::vector<CallRow> calls_;
+  std::vector<CallSlot> free_calls_;
+};
+
+// How the duration of a step's part of one call divides into lost and new prefill: pro rata, lost tokens first.
+struct PrefillSplit {
+  Duration lost{};
+  Duration fresh{};
+};
+PrefillSplit split_prefill(Duration duration, const serving::Chunk& chunk, std::int64_t lost_mark);
+
+}  // namespace marea::cluster
