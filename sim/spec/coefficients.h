@@ -1,0 +1,117 @@
+// Coefficients of the laws that price a step, one struct a law, as a device file states them. The laws are evaluated in sim/cost/laws.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/base/time.h"
+#include "sim/spec/number.h"
+
+namespace marea::spec {
+
+// Dense matrix product with weights in one format ("soft wave").
+struct GemmCost {
+  Format math = Format::bf16;     // whose FLOP/s apply: weight-only formats multiply in 16 bits
+  Seconds floor{};                // t0
+  double compute_efficiency = 1;  // e, of peak
+  double memory_efficiency = 1;   // eb, of bandwidth
+  double norm = 1;                // q: how sharply compute and memory take over from each other
+  double row_offset = 0;          // mh: rows added to m
+  double wave = 0;                // s: share of a wave that is always lost
+  double depth_offset = 0;        // ka: added to k
+  Origin origin;
+};
+
+// Attention of decoding sequences over their cached KV, one layer.
+struct DecodeAttentionCost {
+  Seconds floor{};                // t0
+  double memory_efficiency = 1;   // eb
+  double compute_efficiency = 0;  // ec, of 16-bit peak; 0: compute never binds
+  Seconds per_head{};             // a, per sequence and KV head
+  Seconds per_doubling{};         // lg, times log2(1 + context / 256): the reduction over KV splits
+  Origin origin;
+};
+
+// Causal attention of prompt chunks, one layer.
+struct PrefillAttentionCost {
+  Seconds floor{};                // t0, per launch
+  double compute_efficiency = 1;  // e, of 16-bit peak
+  double row = 0;                 // ka: weight of the longest block row, the critical path of a small grid
+  double tile_waste = 0;          // T: keys lost per query to tiles
+  double narrow_head = 0;         // dk: extra for heads narrower than 128
+  double traffic = 0;             // ck: passes over queries, keys, values and outputs
+  Origin origin;
+};
+
+// Routed experts of one layer with weights in one format.
+struct ExpertsCost {
+  Format math = Format::bf16;
+  Seconds floor{};                // t0
+  double compute_efficiency = 1;  // e
+  double memory_efficiency = 1;   // eb
+  double norm = 1;                // q
+  double row_offset = 0;          // mh: rows added per touched expert
+  Seconds per_expert{};           // pe, per touched expert
+  Seconds per_token{};            // ct
+  double imbalance = 0;           // im: rows of the busiest rank grow by im * skew * (1 + log2 ranks)
+  Origin origin;
+};
+
+// All-reduce over `ranks` devices: floor + root * sqrt(x) + x / bus, x = payload * 2 (ranks - 1) / ranks bytes.
+struct AllReduceCost {
+  std::int64_t ranks = 0;
+  Seconds floor{};
+  Seconds root{};  // per square root of a byte
+  Bandwidth bus{};
+  Origin origin;
+};
+
+// Norms, rotary embedding, activation, KV write: kernels of a layer that read and write activations.
+struct SmallKernelCost {
+  Seconds floor{};  // each
+  double per_layer = 0;
+  double memory_efficiency = 1;
+  Origin origin;
+};
+
+// Sampling after the output head.
+struct SamplerCost {
+  Seconds floor{};
+  Seconds per_row{};
+  Origin origin;
+};
+
+// Time of the host for one step: step + sequence * sequences + layer * layers + admission * admitted requests.
+struct HostCost {
+  Seconds step{};
+  Seconds sequence{};
+  Seconds layer{};
+  Seconds admission{};
+  bool overlaps = false;  // with the device: the step takes the longer of the two; otherwise their sum
+  Origin origin;
+};
+
+// Everything above for one device. Formats without an entry run as weight-only (gemm, experts) or are refused (attention).
+struct StepCosts {
+  std::array<std::optional<GemmCost>, kFormats> gemm;
+  std::array<std::optional<ExpertsCost>, kFormats> experts;
+  std::array<std::optional<DecodeAttentionCost>, kFormats> decode_attention;  // by KV format
+  std::array<std::optional<PrefillAttentionCost>, kFormats> prefill_attention;
+  std::array<std::optional<DecodeAttentionCost>, kFormats> decode_latent;
+  std::array<std::optional<PrefillAttentionCost>, kFormats> prefill_latent;
+  std::vector<AllReduceCost> all_reduce;  // by ranks, rising
+  SmallKernelCost small_kernels;
+  SamplerCost sampler;
+  double routing_skew = 0;  // alpha: expert i of n is chosen in proportion to i^-alpha
+  HostCost host_dense;      // of models without experts
+  HostCost host_experts;
+};
+
+// Reads `costs` of a device.
+StepCosts read_step_costs(const Value& value, const Sources& sources);
+// Reads host times that a scenario states; keys that it leaves out keep the values of `base`.
+HostCost read_host_cost(const Value& value, const HostCost& base);
+
+}  // namespace marea::spec

@@ -1,0 +1,61 @@
+// One accelerator: memory, arithmetic, links, power, price, and the coefficients of its step costs.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "sim/base/units.h"
+#include "sim/spec/coefficients.h"
+#include "sim/spec/model.h"
+
+namespace marea::spec {
+
+// What the runtime takes from device memory before any weight or KV.
+struct RuntimeReserve {
+  Bytes context{};        // driver context and kernels
+  Bytes communication{};  // buffers of the collectives library, when there is more than one rank
+  Bytes graphs{};         // captured graphs
+  Origin origin;
+};
+
+struct Device {
+  std::string name;
+  std::string about;
+  struct Memory {
+    Bytes capacity{};  // usable: what the driver reports
+    Bandwidth bandwidth{};
+    Origin origin;
+  } memory;
+  struct Compute {
+    std::int64_t units = 0;                              // streaming multiprocessors or compute units
+    std::array<std::optional<FlopRate>, kFormats> peak;  // dense, by format of the operands
+    Origin origin;
+  } compute;
+  struct Link {
+    Bandwidth bandwidth{};  // per direction
+    Origin origin;
+  };
+  Link scale_up;
+  std::int64_t scale_up_domain = 1;  // devices
+  Link host_link;
+  Watts power{};                      // of the board
+  std::optional<Watts> power_all_in;  // with its share of the data centre
+  Origin power_origin;
+  std::optional<DollarsPerHour> price;
+  Origin price_origin;
+  RuntimeReserve reserve;
+  StepCosts costs;
+
+  // The GEMM coefficients for weights in a format. A format that the device cannot multiply in runs weight-only: 16-bit coefficients, the
+  // bytes of the format; status assumed.
+  GemmCost gemm(Format weights) const;
+  ExpertsCost experts(Format weights) const;
+  FlopRate peak(Format math) const;  // check()s that there is one
+  // Host times for a model on this device, as fitted.
+  const HostCost& host(const Model& model) const { return model.has_experts() ? costs.host_experts : costs.host_dense; }
+};
+
+Device read_device(const Value& value);
+
+}  // namespace marea::spec
