@@ -1,0 +1,77 @@
+// Looking names and files up in the folders of a SearchPath.
+#include "sim/run/search_path.h"
+
+#include <algorithm>
+
+namespace marea::run {
+
+namespace fs = std::filesystem;
+
+std::string_view folder(Kind kind) {
+  switch (kind) {
+    case Kind::model:
+      return "models";
+    case Kind::device:
+      return "hardware/devices";
+    case Kind::node:
+      return "hardware/nodes";
+    case Kind::scenario:
+      return "scenarios";
+  }
+  return "";
+}
+
+namespace {
+
+bool is_file(const fs::path& path) {
+  std::error_code none;
+  return fs::is_regular_file(path, none);
+}
+
+}  // namespace
+
+std::optional<fs::path> SearchPath::find(Kind kind, std::string_view name, const fs::path& beside) const {
+  const fs::path plain{std::string(name)};
+  const fs::path named = plain.extension() == ".yaml" || plain.extension() == ".yml" ? plain : fs::path(std::string(name) + ".yaml");
+  for (const fs::path& file : {plain, named}) {
+    if (plain.is_absolute() && is_file(file)) return file;
+  }
+  if (plain.is_absolute()) return std::nullopt;
+  std::vector<fs::path> roots{beside};
+  roots.insert(roots.end(), roots_.begin(), roots_.end());
+  for (const fs::path& root : roots) {
+    for (const fs::path& file : {root / named, root / folder(kind) / named}) {
+      if (is_file(file)) return file;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> SearchPath::find_file(std::string_view name, const fs::path& beside) const {
+  const fs::path plain{std::string(name)};
+  if (plain.is_absolute()) return is_file(plain) ? std::optional(plain) : std::nullopt;
+  if (is_file(beside / plain)) return beside / plain;
+  for (const fs::path& root : roots_) {
+    if (is_file(root / plain)) return root / plain;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SearchPath::names(Kind kind) const {
+  std::vector<std::string> names;
+  for (const fs::path& root : roots_) {
+    const fs::path top = root / folder(kind);
+    std::error_code none;
+    for (fs::recursive_directory_iterator entry(top, fs::directory_options::skip_permission_denied, none), end; entry != end;
+         entry.increment(none)) {
+      if (none) break;
+      if (entry->path().extension() != ".yaml" || !is_file(entry->path())) continue;
+      names.push_back(entry->path().lexically_relative(top).replace_extension().generic_string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace marea::run
