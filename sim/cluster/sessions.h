@@ -15,7 +15,7 @@ namespace marea::cluster {
 using Booked = std::array<Duration, kCauses>;
 using Vertex = std::uint32_t;
 
-// What a thread does between two steps of its program, or while a call is on its way. Decides where the time since the last booking goes.
+// What a thread is doing. Decides under which cause the time since the last booking goes.
 enum class Phase : std::uint8_t {
   idle,        // a sub-agent that has not started or has ended
   front_end,   // call: before the engine knows it
@@ -33,11 +33,13 @@ enum class Phase : std::uint8_t {
 
 struct ThreadRow {
   Phase phase = Phase::idle;
-  Time started;
+  bool started = false;
+  OwnerId owner;            // a thread owns its KV: a parent waits while its sub-agents are active
+  Time start;
   Time since;               // everything before is booked
   Booked booked{};
   CallSlot call;            // in the phases of a call
-  ReplicaId last_replica;   // of its last admitted call
+  ReplicaId last_replica;   // where its last call was sent
   After after = After::start;
   Time waited_until;        // when the wait before the next call ended
 };
@@ -47,9 +49,7 @@ struct SessionRow {
   ClassId traffic;
   bool live = false;
   bool measured = false;              // started inside the window
-  std::uint32_t generation = 0;       // tells events of an earlier session in this slot apart
   Time started;
-  OwnerId owner;
   Duration critical_path{};
   std::vector<std::uint32_t> pending; // per vertex: predecessors that have not ended
   std::vector<ThreadRow> threads;
@@ -60,12 +60,13 @@ struct SessionRow {
 
 struct CallRow {
   SessionSlot session;
-  std::uint32_t session_generation = 0;
   Vertex vertex = 0;
+  std::size_t pool = 0;
+  ReplicaId previous;           // replica of the thread's call before this one
   bool zombie = false;          // aborted, but still in an engine
   bool measured = false;        // issued inside the window
   bool prefilled = false;       // has emitted a token since its last admission
-  bool in_flight_at_preemption = false;
+  bool emits_after_preemption = false;  // preempted while a token of it was on the device
   std::int64_t computed = 0;    // tokens computed since its last admission, prefill only
   std::int64_t lost_mark = 0;   // leading tokens that were computed before: computing them again is lost work
   LossCause loss = LossCause::eviction;

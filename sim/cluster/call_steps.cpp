@@ -1,0 +1,305 @@
+// Model calls: issue, routing, what the engine decides about them step by step, and their end.
+#include <utility>
+
+#include "sim/cluster/pool.h"
+#include "sim/cluster/simulation.h"
+
+namespace marea::cluster {
+
+namespace {
+
+// Steps priced in advance at most. Longer plans save events, but more of them is thrown away when an arrival cuts the run.
+constexpr std::int64_t kPlannedSteps = 96;
+// Schedules without any sequence after which a replica with waiting calls is left alone until something reaches it.
+constexpr int kEmptySchedules = 3;
+
+}  // namespace
+
+void Simulation::issue_call(SessionSlot slot, Vertex vertex, Time now) {
+  SessionRow& row = sessions_[slot];
+  const traffic::Step& call_step = step(slot, vertex);
+  ThreadRow& thread = row.threads[call_step.thread];
+  const std::string& wanted = row.session.threads.empty() ? std::string() : row.session.threads[call_step.thread].pool;
+  const std::size_t pool_index = wanted.empty() ? classes_[row.traffic.value].pool : pool_named(wanted);
+  Pool& pool = *pools_[pool_index];
+  const CallSlot slot_of_call = sessions_.open_call();
+  CallRow& call = sessions_[slot_of_call];
+  call.session = slot;
+  call.vertex = vertex;
+  call.measured = inside(now);
+  call.previous = thread.last_replica;
+  call.pool = pool_index;
+  call.lost_mark = call_step.call.known;
+  CallEnded& fact = call.fact;
+  fact = {.call = slot_of_call,
+          .session = slot,
+          .traffic = row.traffic,
+          .session_index = row.session.index,
+          .thread = call_step.thread,
+          .index = row.calls_issued++,
+          .after = thread.after,
+          .prompt = call_step.call.prompt,
+          .output = call_step.call.output,
+          .known = call_step.call.known,
+          .issued = now,
+          .ready = thread.waited_until,
+          .queued = kNever,
+          .scheduled = kNever,
+          .first_token = kNever,
+          .last_token = kNever,
+          .compaction = call_step.call.compaction};
+  measured_open_ += call.measured;
+  set_phase(slot, call_step.thread, Phase::front_end, now);
+  thread.call = slot_of_call;
+  if (fact.prompt + fact.output > pool.setup.engine.max_length) {
+    end_call(slot_of_call, CallEnd::refused, now);
+    end_session(slot, SessionEnd::failed, now);
+    return;
+  }
+  out_->on(ContextGrew{slot, row.traffic, call_step.thread, call_step.call.content, row.session.shareable, now});
+  if (pool.setup.front_end == Duration{}) {
+    route(slot_of_call, now);
+  } else {
+    queue_.push(now + pool.setup.front_end, static_cast<std::uint8_t>(EventKind::routing), {slot_of_call.value, slot.value, generations_[slot.value]});
+  }
+}
+
+void Simulation::route(CallSlot slot, Time now) {
+  CallRow& call = sessions_[slot];
+  SessionRow& row = sessions_[call.session];
+  Pool& pool = *pools_[call.pool];
+  const traffic::CallStep& wanted = step(call.session, call.vertex).call;
+  ThreadRow& thread = row.threads[call.fact.thread];
+  const ThreadRow& home = pool.setup.sticky_agents ? row.threads[0] : thread;
+  RoutedCall routed{wanted.content, wanted.prompt, std::nullopt};
+  if (home.last_replica && stations_[home.last_replica.value].pool == call.pool) routed.previous = stations_[home.last_replica.value].index;
+  RandomStream draws(seed_, "routing", row.traffic.value, row.session.index, call.fact.index);
+  const std::size_t chosen = pool.router->route(routed, pool.shown(), draws);
+  check(chosen < pool.live.size(), "a router chose a replica that does not exist");
+  Replica& replica = replicas_[pool.first + chosen];
+  ++pool.live[chosen].requests;
+  pool.live[chosen].tokens += wanted.prompt;
+  thread.last_replica = replica.id();
+  call.fact.replica = replica.id();
+  call.fact.queued = now;
+  const serving::SchedulingKey key = pool.scheduler->key({.arrival = arrivals_++,
+                                                          .at = now,
+                                                          .priority = row.session.priority,
+                                                          .session_start = row.started,
+                                                          .session = row.session.index},
+                                                         {.output = wanted.output});
+  set_phase(call.session, call.fact.thread, Phase::queued, now);
+  call.queue_at = replica.queue_totals(now);
+  const bool matters = replica.engine().arrival_matters(key);
+  replica.engine().add({.call = slot,
+                        .content = wanted.content,
+                        .prompt = wanted.prompt,
+                        .output = wanted.output,
+                        .shareable = row.session.shareable,
+                        .owner = thread.owner,
+                        .key = key});
+  if (matters) wake(replica, now);
+}
+
+// Something reached the replica that its next schedule must see.
+void Simulation::wake(Replica& replica, Time now) {
+  Station& station = stations_[replica.id().value];
+  if (station.scheduled) return;
+  if (!replica.busy()) {
+    station.scheduled = true;
+    queue_.push(now, static_cast<std::uint8_t>(EventKind::scheduling), replica.id().value, {replica.id().value});
+    return;
+  }
+  const Time before = replica.planned_end();
+  const Time end = replica.cut(now);
+  if (end == before) return;
+  ++station.plan;
+  queue_.push(end, static_cast<std::uint8_t>(EventKind::step_end), replica.id().value, {replica.id().value, station.plan});
+}
+
+void Simulation::schedule(Replica& replica, Time now) {
+  Station& station = stations_[replica.id().value];
+  station.scheduled = false;
+  for (const CallSlot call : station.aborting) {
+    replica.engine().abort(call, now);
+    left_engine(station, call);
+    station.dead.emplace_back(call, 2);
+  }
+  station.aborting.clear();
+  const bool was_busy = replica.busy();
+  for (int empty = 0; empty < kEmptySchedules;) {
+    while (replica.drop_empty(now)) ++empty;
+    if (!replica.busy() && replica.engine().in_flight() > 0) start_on_device(replica, now);
+    if (!replica.engine().can_schedule()) break;
+    decided(replica, replica.schedule(now), now);
+  }
+  if (!replica.busy() || was_busy) return;
+  const Time end = replica.plan(skip_ahead_ ? kPlannedSteps : 0);
+  ++station.plan;
+  queue_.push(end, static_cast<std::uint8_t>(EventKind::step_end), replica.id().value, {replica.id().value, station.plan});
+}
+
+// Takes note of what a schedule decided.
+void Simulation::decided(Replica& replica, const serving::Batch& batch, Time now) {
+  for (const serving::Admission& admission : batch.admitted) {
+    CallRow& call = sessions_[admission.call];
+    call.computed = admission.hit;
+    call.prefilled = false;
+    if (admission.resumed) {
+      call.loss = LossCause::preemption;
+      if (call.fact.first_token != kNever) call.lost_mark = std::max(call.lost_mark, admission.known - 1);
+    } else {
+      call.fact.scheduled = now;
+      call.fact.hit = admission.hit;
+      call.loss = call.previous && call.previous != replica.id() ? LossCause::other_replica : LossCause::eviction;
+      set_phase(call.session, call.fact.thread, Phase::admitted, now);
+    }
+    call.fact.lost[static_cast<std::size_t>(call.loss)] += std::max<std::int64_t>(0, std::min(call.lost_mark, admission.known) - admission.hit);
+  }
+  for (const CallSlot slot : batch.preempted) {
+    CallRow& call = sessions_[slot];
+    ++preemptions_;
+    if (call.zombie) continue;
+    ++call.fact.preemptions;
+    if (call.prefilled) {
+      --replica.decoding()[call.fact.traffic.value];
+      if (replica.busy()) stations_[replica.id().value].leaving.push_back(slot);  // the step on the device still emits a token of it
+    }
+    call.lost_mark = std::max(call.lost_mark, call.computed);
+    call.prefilled = false;
+    set_phase(call.session, call.fact.thread, Phase::preempted, now);
+  }
+}
+
+void Simulation::start_on_device(Replica& replica, Time now) {
+  replica.start(now);
+  for (const serving::Admission& admission : replica.running().admitted) {
+    const CallRow& call = sessions_[admission.call];
+    if (!call.zombie) set_phase(call.session, call.fact.thread, Phase::prefill, now);
+  }
+  for (const serving::Chunk& chunk : replica.running().chunks) {
+    CallRow& call = sessions_[chunk.call];
+    if (call.zombie) continue;
+    book(call.session, call.fact.thread, now);
+    call.chunk = chunk;
+  }
+}
+
+// A step has left the device, and with it the run that was planned.
+void Simulation::boundary(Replica& replica, Time now) {
+  Station& station = stations_[replica.id().value];
+  const Replica::Work& work = replica.running();
+  out_->on(replica.finish());
+  for (const serving::Chunk& chunk : work.chunks) {
+    CallRow& call = sessions_[chunk.call];
+    if (call.zombie) continue;
+    book(call.session, call.fact.thread, now);
+    call.computed = chunk.context + chunk.tokens;
+  }
+  bury(station);
+  const serving::Outcome& outcome = replica.engine().complete(now);
+  for (const CallSlot slot : station.leaving) {
+    if (!sessions_[slot].zombie) sessions_[slot].fact.last_token = now;
+  }
+  station.leaving.clear();
+  for (const CallSlot slot : outcome.first_tokens) emitted_first(replica, slot, now);
+  for (const CallSlot slot : outcome.finished) finish_call(replica, slot, now);
+  station.scheduled = true;
+  queue_.push(now, static_cast<std::uint8_t>(EventKind::scheduling), replica.id().value, {replica.id().value});
+}
+
+void Simulation::emitted_first(Replica& replica, CallSlot slot, Time now) {
+  CallRow& call = sessions_[slot];
+  if (call.zombie) return;
+  if (call.fact.first_token == kNever) {
+    call.fact.first_token = now;
+  } else {
+    out_->on(LongGap{call.fact.traffic, now - call.fact.last_token, now});
+  }
+  call.fact.last_token = now;
+  ThreadRow& thread = sessions_[call.session].threads[call.fact.thread];
+  if (thread.phase == Phase::preempted) return;  // with this token still on its way
+  call.prefilled = true;
+  ++replica.decoding()[call.fact.traffic.value];
+  set_phase(call.session, call.fact.thread, Phase::decode, now);
+}
+
+void Simulation::finish_call(Replica& replica, CallSlot slot, Time now) {
+  CallRow& call = sessions_[slot];
+  Station& station = stations_[replica.id().value];
+  left_engine(station, slot);
+  if (call.zombie) {  // it finished before the engine could be told
+    std::erase(station.aborting, slot);
+    station.dead.emplace_back(slot, 2);
+    return;
+  }
+  if (call.prefilled) --replica.decoding()[call.fact.traffic.value];
+  call.fact.last_token = now;
+  call.fact.generated = call.fact.output;
+  const SessionSlot session = call.session;
+  const Vertex vertex = call.vertex;
+  end_call(slot, CallEnd::completed, now);
+  sessions_.close_call(slot);
+  complete_step(session, vertex, now);
+}
+
+// Books and reports the end of a call; the row stays until it is closed.
+void Simulation::end_call(CallSlot slot, CallEnd end, Time now) {
+  CallRow& call = sessions_[slot];
+  ThreadRow& thread = sessions_[call.session].threads[call.fact.thread];
+  book(call.session, call.fact.thread, now);
+  thread.call = CallSlot{};
+  thread.after = After::call;
+  thread.waited_until = now;
+  thread.phase = Phase::idle;
+  call.fact.end = end;
+  call.fact.at = now;
+  measured_open_ -= call.measured;
+  out_->on(call.fact);
+}
+
+void Simulation::abort_call(CallSlot slot, CallEnd end, Time now) {
+  CallRow& call = sessions_[slot];
+  const SessionSlot session = call.session;
+  const bool in_engine = call.fact.queued != kNever;
+  end_call(slot, end, now);
+  if (!in_engine) {
+    sessions_.close_call(slot);
+    return;
+  }
+  Replica& replica = replicas_[call.fact.replica.value];
+  if (call.prefilled) --replica.decoding()[call.fact.traffic.value];
+  call.zombie = true;
+  ++sessions_[session].zombies;
+  if (end == CallEnd::cut) return;  // the run is over
+  stations_[replica.id().value].aborting.push_back(slot);
+  wake(replica, now);
+}
+
+// The router's view of the load loses a call.
+void Simulation::left_engine(const Station& station, CallSlot slot) {
+  ReplicaView& view = pools_[station.pool]->live[station.index];
+  --view.requests;
+  view.tokens -= sessions_[slot].fact.prompt;
+}
+
+std::size_t Simulation::pool_named(const std::string& name) const {
+  for (std::size_t index = 0; index < pools_.size(); ++index) {
+    if (pools_[index]->setup.name == name) return index;
+  }
+  check(false, "a sub-agent names a pool of replicas that does not exist");
+  return 0;
+}
+
+// Rows of aborted calls are closed once no batch in flight can name them.
+void Simulation::bury(Station& station) {
+  std::erase_if(station.dead, [this](std::pair<CallSlot, int>& entry) {
+    if (--entry.second > 0) return false;
+    const SessionSlot session = sessions_[entry.first].session;
+    sessions_.close_call(entry.first);
+    if (--sessions_[session].zombies == 0) sessions_.close(session);
+    return true;
+  });
+}
+
+}  // namespace marea::cluster

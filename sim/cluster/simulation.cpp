@@ -1,0 +1,189 @@
+// The event loop, the measuring window, samples and the end of a run.
+#include "sim/cluster/simulation.h"
+
+#include <utility>
+
+#include "sim/cluster/pool.h"
+#include "sim/kv/pool.h"
+
+namespace marea::cluster {
+
+namespace {
+
+constexpr std::int64_t kProgressPeriod = 1 << 13;  // events between two questions to `progress`
+
+}  // namespace
+
+Simulation::Simulation(Setup setup, Observer& observer)
+    : seed_(setup.seed),
+      classes_(std::move(setup.classes)),
+      window_(setup.window),
+      sample_period_(setup.sample_period),
+      skip_ahead_(setup.skip_ahead),
+      out_(&observer),
+      armed_(classes_.size(), false) {
+  for (PoolSetup& pool_setup : setup.pools) {
+    const std::size_t first = replicas_.size();
+    const int count = pool_setup.replicas;
+    pools_.push_back(std::make_unique<Pool>(std::move(pool_setup), first));
+    Pool& pool = *pools_.back();
+    for (int index = 0; index < count; ++index) {
+      const ReplicaId id{static_cast<std::uint32_t>(replicas_.size())};
+      replicas_.emplace_back(id, pool.setup.engine, pool.setup.cost, owners_, classes_.size());
+      stations_.push_back({.pool = pools_.size() - 1, .index = static_cast<std::size_t>(index)});
+    }
+    pool.attach(replicas_);
+  }
+  for (const ToolSetup& tool : setup.tools) tools_.emplace_back(tool.workers);
+}
+
+Simulation::~Simulation() = default;
+
+bool Simulation::run(const std::function<bool(const Progress&)>& progress) {
+  out_->on(RunStarted{static_cast<std::int64_t>(classes_.size()), static_cast<std::int64_t>(replicas_.size())});
+  if (window_.start == kStart) {
+    open_window(kStart);
+  } else {
+    queue_.push(window_.start, EventKind::window_edge, {});
+  }
+  if (window_.end != kNever) {
+    push_own(window_.end, EventKind::window_edge, {1});
+    push_own(window_.end + window_.drain, EventKind::window_edge, {2});
+  }
+  for (std::uint32_t traffic = 0; traffic < classes_.size(); ++traffic) arm(ClassId{traffic}, kStart);
+  if (sample_period_ > Duration{}) push_own(kStart, EventKind::sample, {});
+  for (const auto& pool : pools_) {
+    if (pool->setup.view_age > Duration{}) push_own(kStart, EventKind::view, {static_cast<std::uint32_t>(&pool - pools_.data())});
+  }
+  bool stopped = false;
+  while (!queue_.empty() && !over()) {
+    const Event event = queue_.pop();
+    check(event.time >= now_, "the clock went back");
+    now_ = event.time;
+    dispatch(event);
+    if (++events_ % kProgressPeriod == 0 && progress) {
+      std::int64_t steps = 0;
+      for (const Replica& replica : replicas_) steps += replica.steps();
+      if (!progress({now_, window_.end, events_, steps})) {
+        stopped = true;
+        break;
+      }
+    }
+  }
+  cut_all(now_);
+  return !stopped;
+}
+
+void Simulation::dispatch(const Event& event) {
+  const EventData& data = event.data;
+  switch (static_cast<EventKind>(event.kind)) {
+    case EventKind::window_edge:
+      if (data.a == 0) open_window(now_);
+      if (data.a == 1) close_window(now_);
+      if (data.a > 0) --own_events_;
+      break;
+    case EventKind::step_end:
+      if (stations_[data.a].plan == data.b) boundary(replicas_[data.a], now_);
+      break;
+    case EventKind::wait_end:
+      if (data.c == UINT32_MAX) {
+        tool_ended(data.a, now_);
+      } else if (generations_[data.a] == data.b) {
+        wait_ended(SessionSlot{data.a}, data.c, now_);
+      }
+      break;
+    case EventKind::arrival: start_due(ClassId{data.a}, now_); break;
+    case EventKind::routing:
+      if (generations_[data.b] == data.c) route(CallSlot{data.a}, now_);
+      break;
+    case EventKind::tool_dispatch: ask_for_worker(data.a, now_); break;
+    case EventKind::scheduling: schedule(replicas_[data.a], now_); break;
+    case EventKind::sample:
+      --own_events_;
+      sample(now_);
+      if (queue_.size() > static_cast<std::size_t>(own_events_)) push_own(now_ + sample_period_, EventKind::sample, {});
+      break;
+    case EventKind::view:
+      --own_events_;
+      pools_[data.a]->snapshot = pools_[data.a]->live;
+      if (queue_.size() > static_cast<std::size_t>(own_events_)) push_own(now_ + pools_[data.a]->setup.view_age, EventKind::view, data);
+      break;
+  }
+}
+
+bool Simulation::over() const {
+  if (window_closed_) return measured_open_ == 0 || now_ >= window_.end + window_.drain;
+  return queue_.size() == static_cast<std::size_t>(own_events_) && window_.end == kNever;
+}
+
+// An event that does not keep the run alive.
+void Simulation::push_own(Time at, EventKind kind, EventData data) {
+  ++own_events_;
+  queue_.push(at, static_cast<std::uint8_t>(kind), data);
+}
+
+void Simulation::open_window(Time now) {
+  book_all(now);
+  for (Replica& replica : replicas_) {
+    if (replica.busy()) out_->on(replica.catch_up(now));
+    replica.engine().pool().start_account(now);
+  }
+  window_open_ = true;
+}
+
+void Simulation::close_window(Time now) {
+  if (window_closed_) return;
+  check(window_open_, "the measuring window closed before it opened");
+  book_all(now);
+  flush_memory(now);
+  window_.end = now;
+  window_closed_ = true;
+}
+
+void Simulation::book_all(Time now) {
+  for (std::uint32_t slot = 0; slot < sessions_.slots(); ++slot) {
+    SessionRow& row = sessions_[SessionSlot{slot}];
+    if (!row.live) continue;
+    for (std::uint32_t thread = 0; thread < row.threads.size(); ++thread) book(SessionSlot{slot}, thread, now);
+  }
+}
+
+void Simulation::flush_memory(Time now) {
+  for (Replica& replica : replicas_) {
+    if (replica.busy()) out_->on(replica.catch_up(now));
+    const kv::MemoryAccount& account = replica.engine().pool().finish_account(now);
+    for (int state = 0; state < kKvStates; ++state) {
+      for (int owner = 0; owner < kKvOwners; ++owner) {
+        const unsigned __int128 value = account.token_nanoseconds[state][owner];
+        if (value > 0) out_->on(MemoryBooked{replica.id(), static_cast<KvState>(state), static_cast<KvOwner>(owner), value});
+      }
+    }
+  }
+}
+
+void Simulation::sample(Time now) {
+  for (Replica& replica : replicas_) {
+    if (replica.busy()) out_->on(replica.catch_up(now));
+    const serving::VllmV1::Load load = replica.engine().load();
+    const kv::Pool& pool = replica.engine().pool();
+    out_->on(ReplicaSampled{replica.id(), now, load.waiting, load.running, pool.usable_blocks(), pool.referenced_blocks(), pool.cached_blocks()});
+  }
+}
+
+void Simulation::cut_all(Time now) {
+  if (!window_open_) open_window(now);
+  close_window(now);
+  for (std::uint32_t slot = 0; slot < sessions_.slots(); ++slot) {
+    if (sessions_[SessionSlot{slot}].live) end_session(SessionSlot{slot}, SessionEnd::cut, now);
+  }
+  RunEnded ended{.at = now, .window_start = window_.start, .window_end = window_.end, .events = events_, .preemptions = preemptions_};
+  for (Replica& replica : replicas_) {
+    if (replica.busy()) out_->on(replica.catch_up(now));
+    ended.steps += replica.steps();
+    ended.changed_steps += replica.changed_steps();
+    ended.evicted_blocks += replica.engine().pool().evicted_blocks();
+  }
+  out_->on(ended);
+}
+
+}  // namespace marea::cluster
