@@ -11,6 +11,9 @@
 
 namespace marea {
 
+// A whole file as it is. Throws ConfigError when it cannot be opened or read, is a directory or holds more than `most` bytes.
+std::string read_text(const std::string& file, std::size_t most);
+
 // Lines of a text file, transparently gunzipped (by content, not by name). One line at a time; memory is one line.
 class LineReader {
  public:
@@ -19,8 +22,8 @@ class LineReader {
   ~LineReader();
   LineReader(LineReader&&) noexcept;
 
-  // The next line without its end (CR LF accepted), valid until the next call; false at the end. Throws ConfigError on a broken gzip
-  // stream, a NUL byte or a line longer than the bound.
+  // The next line without its end (CR LF accepted; a byte order mark is dropped), valid until the next call; false at the end. Throws
+  // ConfigError on a broken gzip stream, a NUL byte or a line longer than the bound.
   bool next(std::string_view& line);
   Mark mark(int column = 0) const;  // of the current line
 
@@ -49,10 +52,28 @@ class CsvReader {
   Mark mark(std::size_t column) const;
 
  private:
-  bool split(std::string_view line);
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t size = 0;
+    std::size_t source = 0;  // where the field starts in the record, its opening quote included
+  };
+
+  bool read_record();
+  void split_quoted();
+  bool extend();
+  [[noreturn]] void fail(std::size_t column, std::string_view problem) const;
+  std::string_view name(std::size_t column) const {
+    return column < columns_.size() ? std::string_view(columns_[column]) : std::string_view();
+  }
+
   LineReader lines_;
   std::vector<std::string> columns_;
-  std::vector<std::string> fields_;
+  std::vector<std::string_view> fields_;
+  std::vector<Span> spans_;
+  std::string_view record_;  // the current record: a line, or joined_ when a quoted field holds line ends
+  std::string joined_;
+  std::string unquoted_;  // fields freed of their quotes
+  Mark first_;            // of the record's first line; without a file name until it is needed
 };
 
 }  // namespace marea

@@ -17,8 +17,18 @@ std::string show(Bandwidth value);
 std::string show(FlopRate value);
 std::string show_percent(double fraction);
 
-// For files: exact and accepted back by Value ("90000000 ns" prints as "90 ms", never rounded).
+// For files: exact and accepted back by Value ("90000000 ns" prints as "90 ms", never rounded). Negative values print with their sign,
+// which Value refuses.
 std::string exact(Duration value);
 std::string exact(Bytes value);
+std::string exact(Tokens value);
+std::string exact(Rate value);
+std::string exact(Bandwidth value);
+std::string exact(FlopRate value);
+std::string exact(Watts value);
+std::string exact(DollarsPerHour value);
+
+// The shortest decimal text that reads back as the same double ("0.1"); "inf" and "nan" for what is not finite.
+std::string shortest(double value);
 
 }  // namespace marea

@@ -13,6 +13,10 @@
 
 namespace marea {
 
+struct Decimal;
+struct DecimalText;
+struct DimensionUnits;
+
 // One value with its path, ready to be read as a type. Every reader throws ConfigError at the value's place, saying what is accepted.
 class Value {
  public:
@@ -42,9 +46,17 @@ class Value {
   std::string one_of(const std::vector<std::string>& names, std::string_view what) const;  // a name, with "did you mean"
   std::vector<Value> items() const;                               // of a list (of anything else: an error)
 
+  // "a list", "empty", "the text abc": for messages.
+  std::string description() const;
+
   [[noreturn]] void fail(std::string_view message) const;
 
  private:
+  DecimalText decimal_text(std::string_view due) const;
+  Decimal quantity(const DimensionUnits& units, bool exponent_allowed) const;
+  std::int64_t whole_quantity(const DimensionUnits& units) const;
+  double positive_quantity(const DimensionUnits& units) const;
+
   const Tree* tree_;
   std::string path_;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 namespace marea {
 
@@ -17,7 +18,7 @@ struct Tree {
   enum class Kind { null, scalar, list, map };
   Kind kind = Kind::null;
   std::string text;               // scalar: exactly as written, without quotes
-  bool quoted = false;            // scalar: was quoted, so it is a string even if it looks like a number
+  bool quoted = false;            // scalar: was quoted, or could not stand without quotes: a string even if it looks like a number
   std::vector<Tree> items;        // list
   std::vector<TreeEntry> entries; // map
   Mark mark;
@@ -51,14 +52,19 @@ void merge(Tree& base, const Tree& over);
 
 // Replaces the value at a path such as `cluster.pools[main].replicas`, `kv.tiers[0].capacity` or `traffic[coders].arrivals.rate`;
 // `value` is YAML text. Items are addressed by index or by the text of their `name`. A key missing in the last step is added; a missing
-// parent map is added; a missing item is an error that lists the names there are. A value `1.5x`, `+64 GB` or `-10 %` is relative to the number
-// that stands there (ConfigError when none does). `origin` names the source in errors ("--set").
+// parent map is added; a missing item is an error that lists the names there are. `[name]` after a map addresses the key `name`, for keys
+// that contain a dot. A value `1.5x`, `+64 GB` or `-10 %` (of what stands there: 90 % becomes 81 %) is relative to the number that stands
+// there (ConfigError when none does) and computed exactly; a plain negative number such as `-5` is not. `origin` names the source in errors ("--set").
 void set_path(Tree& tree, std::string_view path, std::string_view value, const std::string& origin);
+// The same with a value that has been read already (a study file's); `at` is the place of the setting in errors.
+void set_path(Tree& tree, std::string_view path, Tree value, const Mark& at);
+// The value at such a path, or null pointer when there is none. Throws ConfigError at `at` for a path that cannot be read.
+const Tree* find_path(const Tree& tree, std::string_view path, const Mark& at);
 
 // YAML text that parses back to an equal tree (marks apart). Used by `marea check` and kept with each run.
 std::string to_yaml(const Tree& tree);
 
-// The candidate nearest to `word` in edit distance if it is near enough to be a typing slip, else an empty string.
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+// Equal but for the marks.
+bool same(const Tree& a, const Tree& b);
 
 }  // namespace marea
