@@ -219,39 +219,43 @@ class Builder : public YAML::EventHandler {
 // key, so a run of brackets without an event between them is stopped here, before it costs memory.
 class Feed : public std::streambuf {
  public:
-  Feed(std::string_view text, const Builder& builder, std::size_t depth) : text_(text), builder_(builder), most_(16384 + 16 * depth) {}
+  Feed(std::string_view text, const Builder& builder, std::size_t depth) : text_(text), builder_(builder), most_(16384 + 16 * depth) {
+    show(0, 0);
+  }
 
  protected:
-  std::streamsize xsgetn(char* out, std::streamsize count) override {
-    const std::size_t taken = std::min({static_cast<std::size_t>(count), text_.size() - at_, kPiece});
-    const std::string_view piece = text_.substr(at_, taken);
+  int_type underflow() override {
+    const auto at = static_cast<std::size_t>(gptr() - eback());
+    if (at == text_.size()) return traits_type::eof();
+    const std::string_view piece = text_.substr(at, kPiece);
     if (builder_.events() != seen_) brackets_ = 0;
     seen_ = builder_.events();
     brackets_ += static_cast<std::size_t>(std::count_if(piece.begin(), piece.end(), [](char c) { return c == '[' || c == '{'; }));
-    if (brackets_ > most_) {
-      const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
-      Mark mark = builder_.place(YAML::Mark::null_mark());
-      mark.line = static_cast<int>(line);
-      builder_.fail(mark, "more than " + std::to_string(most_) + " brackets in one piece of text; nesting this deep is not accepted");
-    }
-    std::copy(piece.begin(), piece.end(), out);
-    at_ += taken;
-    return static_cast<std::streamsize>(taken);
-  }
-
-  int_type underflow() override {
-    return xsgetn(&one_, 1) == 1 ? (setg(&one_, &one_, &one_ + 1), traits_type::to_int_type(one_)) : traits_type::eof();
+    if (brackets_ > most_) fail_at(at);
+    show(at, piece.size());
+    return traits_type::to_int_type(piece.front());
   }
 
  private:
   static constexpr std::size_t kPiece = 2048;
+
+  // The whole text is in memory, so everything before the current piece stays there for putting characters back.
+  void show(std::size_t at, std::size_t size) {
+    char* begin = const_cast<char*>(text_.data());  // streambuf wants it so; nothing is written
+    setg(begin, begin + at, begin + at + size);
+  }
+
+  [[noreturn]] void fail_at(std::size_t at) const {
+    Mark mark = builder_.place(YAML::Mark::null_mark());
+    mark.line = static_cast<int>(1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    builder_.fail(mark, "more than " + std::to_string(most_) + " brackets in one piece of text; nesting this deep is not accepted");
+  }
+
   std::string_view text_;
   const Builder& builder_;
   std::size_t most_;
-  std::size_t at_ = 0;
   std::size_t seen_ = 0;
   std::size_t brackets_ = 0;
-  char one_ = 0;
 };
 
 // UTF-8 without control characters; the scanner would replace or stumble over anything else without naming the place.
