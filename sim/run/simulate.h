@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -12,34 +11,9 @@
 #include "sim/base/time.h"
 #include "sim/cluster/facts.h"
 #include "sim/metrics/results.h"
-#include "sim/run/search_path.h"
+#include "sim/run/scenario.h"
 
 namespace marea::run {
-
-struct ScenarioSource {
-  std::string file;
-  std::vector<std::string> settings;  // path=value, from --set
-};
-
-// A scenario, read, resolved and checked. Immutable; copies share it.
-class Scenario {
- public:
-  // Throws ConfigError for everything a user can write wrongly.
-  static Scenario load(const ScenarioSource& source, const SearchPath& path);
-
-  const std::string& name() const;
-  const std::string& about() const;
-  std::string resolved() const;      // YAML text, complete: loading it gives the same runs
-  std::string quality_mark() const;  // empty unless something changes the answers of the model
-  std::string calibration() const;   // ids of calibrations used; empty: none
-  std::uint64_t seed() const;
-  std::vector<std::string> classes() const;   // names of the traffic classes, by ClassId
-  std::vector<std::string> replicas() const;  // names of the replicas ("main/0"), by ReplicaId
-
- private:
-  struct State;
-  std::shared_ptr<const State> state_;
-};
 
 // How many rows of a run are kept beside its results.
 enum class Detail : std::uint8_t { summary, sessions, requests, steps };
@@ -87,6 +61,9 @@ struct RunOutput {
 };
 
 RunOutput simulate(const Scenario& scenario, const RunOptions& options);
+
+// Where the memory goes that the scenario would run in, without running it. Throws DoesNotFit as simulate() would.
+MemoryReport memory_report(const Scenario& scenario);
 
 // The model does not fit (exit status 3): what() says so in one line, `account` where the bytes go.
 struct DoesNotFit : std::runtime_error {

@@ -1,0 +1,170 @@
+// Reading a scenario from its tree: every section, every default, every check that needs more than one of them.
+#include "sim/run/scenario.h"
+
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "sim/base/quantity.h"
+#include "sim/run/plugins.h"
+#include "sim/run/scenario_state.h"
+#include "sim/run/scenario_tree.h"
+
+namespace marea::run {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+
+void read_service(const Value& value, Scenario::State& state, spec::Format& weights, spec::Format& kv) {
+  Section section(value);
+  state.model = spec::read_model(section.required("model"));
+  weights = spec::read_format(section.required("weights"));
+  kv = spec::Format::bf16;  // as engines do unless told otherwise, whatever the weights
+  if (const auto given = section.optional("kv")) kv = spec::read_format(*given);
+  if (const auto targets = section.optional("targets")) state.targets = spec::read_targets(*targets);
+  section.close();
+}
+
+void read_pool(const Value& value, const Scenario::State& state, spec::Format weights, spec::Format kv, PoolSpec& pool) {
+  Section section(value);
+  pool.name = section.required("name").text();
+  if (const auto replicas = section.optional("replicas")) pool.replicas = static_cast<int>(replicas->integer(1, 100'000));
+  std::int64_t tensor = 1;
+  std::int64_t expert_ranks = 1;
+  if (const auto ranks = section.optional("tensor")) tensor = ranks->integer(1, 1024);
+  if (const auto ranks = section.optional("expert_ranks")) expert_ranks = ranks->integer(1, tensor);
+  section.close();
+  pool.deployment = spec::deploy(state.model, weights, kv, tensor, expert_ranks);
+  if (const std::string reason = spec::refusal(state.model, state.node.device, pool.deployment); !reason.empty()) section.fail(reason);
+}
+
+void read_cluster(const Value& value, Scenario::State& state, spec::Format weights, spec::Format kv) {
+  Section section(value);
+  state.node = spec::read_node(section.required("node"));
+  std::int64_t nodes = 1;
+  if (const auto count = section.optional("nodes")) nodes = count->integer(1, 1'000'000);
+  const Value pools = section.required("pools");
+  std::set<std::string> names;
+  std::int64_t wanted = 0;
+  for (const Value& item : pools.items()) {
+    PoolSpec pool;
+    read_pool(item, state, weights, kv, pool);
+    if (!names.insert(pool.name).second) item.fail("there are two pools named '" + pool.name + "'; give each a name of its own");
+    if (pool.deployment.tensor > state.node.count) {
+      item.fail("a replica on " + std::to_string(pool.deployment.tensor) + " devices spans more than one node of " + std::to_string(state.node.count) +
+                "; take at most " + std::to_string(state.node.count) + " tensor ranks");
+    }
+    wanted += pool.deployment.tensor * pool.replicas;
+    state.pools.push_back(std::move(pool));
+  }
+  if (state.pools.empty()) pools.fail("a cluster needs at least one pool of replicas");
+  const std::int64_t present = nodes * state.node.count;
+  if (wanted > present) {
+    pools.fail("the pools need " + std::to_string(wanted) + " devices, but " + std::to_string(nodes) + " nodes of " + std::to_string(state.node.count) +
+               " have " + std::to_string(present) + "; add nodes or take fewer replicas");
+  }
+  section.close();
+}
+
+// The switches that tell recorded versions of the engine apart.
+void read_version(Section& section, serving::VllmV1Params& engine) {
+  const auto version = section.optional("version");
+  if (version && version->one_of({"2026-06", "2025-12"}, "engine version") == "2025-12") {
+    engine.free_order = serving::FreeOrder::append;
+    engine.reserve_full_prompt = false;
+    engine.async = false;
+  }
+  if (const auto order = section.optional("free_order")) {
+    const bool append = order->one_of({"append", "unhashed-first"}, "free order") == "append";
+    engine.free_order = append ? serving::FreeOrder::append : serving::FreeOrder::unhashed_first;
+  }
+  if (const auto gate = section.optional("reserve_full_prompt")) engine.reserve_full_prompt = gate->boolean();
+  if (const auto fraction = section.optional("watermark")) engine.watermark = fraction->fraction();
+  if (const auto async = section.optional("async")) engine.async = async->boolean();
+}
+
+void read_serving(const std::optional<Value>& value, Scenario::State& state) {
+  serving::VllmV1Params& engine = state.engine;
+  engine.max_length = state.model.max_length;
+  engine.window = state.model.attention.key_limit();
+  state.host = state.node.device.host(state.model);
+  state.front_end = std::chrono::milliseconds(16);  // what admission at the front end takes on vLLM (median of published runs)
+  Tree empty;
+  empty.kind = Tree::Kind::map;
+  Section section(value ? *value : Value(empty, "serving"));
+  if (const auto name = section.optional("engine")) name->one_of({"vllm-v1"}, "engine");
+  read_version(section, engine);
+  if (const auto block = section.optional("block")) engine.block = block->tokens(Tokens{1}).value;
+  if (const auto budget = section.optional("batch_tokens")) engine.batch_tokens = budget->tokens(Tokens{1}).value;
+  if (const auto sequences = section.optional("sequences")) engine.sequences = sequences->integer(1, 1'000'000);
+  if (const auto length = section.optional("max_length")) {
+    engine.max_length = length->tokens(Tokens{2}).value;
+    if (engine.max_length > state.model.max_length) {
+      length->fail("the model handles " + std::to_string(state.model.max_length) + " tokens; take no more than that");
+    }
+  }
+  if (const auto threshold = section.optional("long_prefill_threshold")) engine.long_prefill_threshold = threshold->tokens(Tokens{1}).value;
+  if (const auto chunked = section.optional("chunked_prefill")) engine.chunked_prefill = chunked->boolean();
+  if (const auto caching = section.optional("prefix_caching")) engine.prefix_caching = caching->boolean();
+  if (const auto time = section.optional("front_end")) state.front_end = time->duration();
+  if (const auto host = section.optional("host")) state.host = spec::read_host_cost(*host, state.host);
+  const auto scheduler = section.optional("scheduler");
+  const auto router = section.optional("router");
+  Tree fcfs;
+  fcfs.kind = Tree::Kind::scalar;
+  fcfs.text = "fcfs";
+  state.scheduler = read_plugin(scheduler ? *scheduler : Value(fcfs, "serving.scheduler"), schedulers(), "scheduler");
+  Tree round_robin = fcfs;
+  round_robin.text = "round-robin";
+  state.router = read_plugin<cluster::RouterRecipe>(router ? *router : Value(round_robin, "serving.router"), routers(), "router", [&](Section& common) {
+    if (const auto age = common.optional("view_age")) state.view_age = age->duration();
+    if (const auto sticky = common.optional("sticky_agents")) state.sticky_agents = sticky->boolean();
+  });
+  if (engine.batch_tokens < engine.sequences) {
+    section.fail("batch_tokens (" + std::to_string(engine.batch_tokens) + ") is less than sequences (" + std::to_string(engine.sequences) +
+                 "); every running sequence needs a token of the budget");
+  }
+  if (!engine.chunked_prefill && engine.batch_tokens < engine.max_length) {
+    section.fail("without chunked_prefill batch_tokens must reach max_length (" + std::to_string(engine.max_length) + " tok)");
+  }
+  section.close();
+}
+
+void read_kv(const std::optional<Value>& value, Scenario::State& state) {
+  spec::EngineLimits limits;
+  limits.batch_tokens = state.engine.batch_tokens;
+  limits.sequences = state.engine.sequences;
+  limits.max_length = state.engine.max_length;
+  limits.block = state.engine.block;
+  if (value) {
+    Section section(*value);
+    if (const auto fraction = section.optional("memory_fraction")) limits.memory_fraction = fraction->fraction(0.01, 1);
+    if (const auto blocks = section.optional("blocks")) limits.blocks = blocks->integer(2, std::int64_t{1} << 31);
+    if (const auto eviction = section.optional("eviction")) eviction->one_of({"lru"}, "eviction policy");
+    section.close();
+  }
+  for (PoolSpec& pool : state.pools) pool.limits = limits;
+}
+
+void read_run(const std::optional<Value>& value, Scenario::State& state, bool& stationary) {
+  state.sample_period = std::chrono::seconds(10);
+  state.window.drain = std::chrono::hours(1);
+  if (!value) return;
+  Section section(*value);
+  if (const auto warmup = section.optional("warmup")) state.window.start = kStart + warmup->duration();
+  if (const auto duration = section.optional("duration")) {
+    state.window.end = kStart + duration->duration(Duration{1});
+    if (state.window.end <= state.window.start) duration->fail("the run ends before its warm-up is over; take a duration longer than warmup");
+  }
+  if (const auto drain = section.optional("drain")) state.window.drain = drain->duration();
+  if (const auto start = section.optional("start")) stationary = start->one_of({"empty", "stationary"}, "start") == "stationary";
+  if (const auto seed = section.optional("seed")) state.seed = static_cast<std::uint64_t>(seed->integer(0, INT64_MAX));
+  if (const auto sample = section.optional("sample")) state.sample_period = sample->duration();
+  section.close();
+}
+
+}  // namespace
+}  // namespace marea::run
