@@ -48,4 +48,7 @@ class Sources {
   std::map<std::string, std::string, std::less<>> words_;
 };
 
+// A duration that may be a fraction of a nanosecond ("1.7 ns"), as coefficients are. At least 0.
+Seconds read_seconds(const Value& value);
+
 }  // namespace marea::spec

@@ -1,0 +1,67 @@
+// The laws that turn coefficients into seconds, each evaluated in this one place. All were chosen and fitted on measured kernel times; the
+// comments of each give its form. One call is one kernel (or one group of kernels measured as one) on one rank.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sim/base/units.h"
+#include "sim/spec/device.h"
+
+namespace marea::cost {
+
+// What a law needs of the device: FLOP/s of the format it multiplies in, bandwidth, and how many units share the work.
+struct Machine {
+  double peak = 0;       // FLOP/s
+  double bandwidth = 0;  // B/s
+  double units = 1;
+};
+
+// Product of m x k activations with k x n weights, "soft wave":
+//   waves = ((m + mh) / 128 * n / 128 + s * S) / S                 fractional tiles plus a part-filled wave
+//   t = t0 + ((waves * 2 * 128 * 128 * (k + ka) * S / (e P))^q + ((n k wb + m k ab + 2 m n) / (eb BW))^q)^(1/q)
+double gemm(const spec::GemmCost& cost, const Machine& machine, double m, double k, double n, double weight_bytes);
+
+// Routed experts of one layer on one rank, for `tokens` tokens of the whole group.
+struct ExpertShape {
+  double hidden = 0;
+  double width = 0;         // per rank
+  double per_token = 0;     // k
+  double ranks = 1;         // that share out whole experts
+  double touched = 0;       // experts of this rank that any token chose
+  double weight_bytes = 1;  // per weight
+};
+//   rows = T k / ranks * (1 + im * skew * (1 + log2 ranks))
+//   t = t0 + pe * touched + ct * T + ((2 (rows + touched mh) 3 h f / (e P))^q + (touched 3 h f wb / (eb BW))^q)^(1/q)
+double experts(const spec::ExpertsCost& cost, const Machine& machine, const ExpertShape& shape, double tokens, double skew);
+
+// Expected number of experts that `tokens` tokens touch: the sum over experts of 1 - (1 - p)^tokens.
+double touched_experts(std::span<const double> probabilities, double tokens);
+
+// What attention does for one cached key in one layer on one rank.
+struct KeyWork {
+  double bytes = 0;
+  double flops = 0;
+};
+// Seconds a key: cube-norm of memory and compute. Memory and compute both grow with the keys, so one rate serves any number of them.
+double seconds_per_key(const spec::DecodeAttentionCost& cost, const Machine& machine, const KeyWork& key);
+// Decode attention of one layer apart from the keys: t0 + a * sequences * kv_heads.
+double decode_floor(const spec::DecodeAttentionCost& cost, double sequences, double kv_heads);
+// Its keys: rate * keys + lg * log2(1 + keys / sequences / 256).
+double decode_keys(const spec::DecodeAttentionCost& cost, double rate, double keys, double sequences);
+
+// Causal attention of the chunks of one step, one layer, one rank.
+struct PrefillShape {
+  double heads = 0;
+  double kv_heads = 0;
+  double head_dim = 0;
+};
+//   t = t0 + (4 H d (pairs + tokens T / 2) + ka 4 d 128 longest S) / (e P) * (1 + dk max(0, 128 / d - 1)) + ck tokens (2 H d + 2 K d) 2 /
+//   BW
+double prefill_attention(const spec::PrefillAttentionCost& cost, const Machine& machine, const PrefillShape& shape, double tokens,
+                         double pairs, double longest);
+
+// t0 + c sqrt(x) + x / bus, x = payload * 2 (n - 1) / n.
+double all_reduce(const spec::AllReduceCost& cost, double payload);
+
+}  // namespace marea::cost

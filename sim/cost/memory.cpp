@@ -1,0 +1,140 @@
+// The memory account of one device.
+#include "sim/cost/memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/cost/shapes.h"
+
+namespace marea::cost {
+
+namespace {
+
+using spec::Status;
+
+Bytes rounded(double bytes) { return Bytes{static_cast<std::int64_t>(std::llround(bytes))}; }
+
+struct Weights {
+  Bytes attention{}, feed_forward{}, experts{}, vocabulary{};
+  Bytes total() const { return attention + feed_forward + experts + vocabulary; }
+};
+
+Weights weights(const spec::Model& model, const spec::Deployment& deployment) {
+  double attention = 0, feed_forward = 0, vocabulary = 0;
+  for (const Matrix& matrix : matrices(model, deployment)) {
+    const double bytes = static_cast<double>(matrix.layers) * static_cast<double>(matrix.k) * static_cast<double>(matrix.n) *
+                         spec::bytes_per_number(matrix.format);
+    (matrix.role == MatrixRole::attention ? attention : matrix.role == MatrixRole::feed_forward ? feed_forward : vocabulary) += bytes;
+  }
+  const double rows = static_cast<double>(vocabulary_per_rank(model, deployment)) * static_cast<double>(model.hidden);
+  vocabulary += rows * (model.tied_embeddings ? 1 : 2) * spec::bytes_per_number(spec::Format::bf16);
+  double experts = 0;
+  if (model.experts) {
+    const ExpertsPerRank own = experts_per_rank(model, deployment);
+    experts = static_cast<double>(model.experts->layers * own.count) * 3 * static_cast<double>(model.hidden * own.width) *
+              spec::bytes_per_number(deployment.expert_weights);
+  }
+  return {rounded(attention), rounded(feed_forward), rounded(experts), rounded(vocabulary)};
+}
+
+// KV of one token in one layer on one rank.
+double kv_bytes_per_layer(const spec::Model& model, const spec::Deployment& deployment) {
+  const spec::Attention& a = model.attention;
+  const std::int64_t numbers =
+      a.kind == spec::AttentionKind::latent ? a.latent + a.rope_dim : 2 * spec::kv_heads_per_rank(model, deployment.tensor) * a.head_dim;
+  return static_cast<double>(numbers) * spec::bytes_per_number(deployment.kv);
+}
+
+// The largest moment of a forward pass of `tokens` tokens: hidden states (residual, normed, input and output of a block) beside the widest
+// intermediate of one layer, all in 16 bits; then the logits of the sampled rows in 32 bits with their 16-bit originals. For Llama 3.1 8B
+// and 8,192 tokens this gives 1.2 GB, where vLLM's profile run logs 1.2-1.3 GiB.
+double activation_peak(const spec::Model& model, const spec::Deployment& deployment, const spec::EngineLimits& limits) {
+  const double tokens = static_cast<double>(limits.batch_tokens);
+  const double hidden = static_cast<double>(model.hidden);
+  double widest = 0;  // numbers a token
+  for (const Matrix& matrix : matrices(model, deployment))
+    if (matrix.role == MatrixRole::attention) widest = std::max(widest, static_cast<double>(matrix.n) + hidden);
+  if (model.feed_forward.layers > 0)
+    widest = std::max(widest, static_cast<double>(model.feed_forward.matrices * model.feed_forward.width / deployment.tensor));
+  if (model.experts) {
+    // Every token is copied to each expert it chose: gate, up and their product, and the output before it is summed.
+    const double copies = static_cast<double>(model.experts->per_token) / static_cast<double>(deployment.expert_ranks);
+    widest = std::max(widest, copies * (3 * static_cast<double>(experts_per_rank(model, deployment).width) + hidden));
+  }
+  const double rows = static_cast<double>(std::min(limits.sequences, limits.batch_tokens));
+  return tokens * 2 * (4 * hidden + widest) + rows * static_cast<double>(model.vocabulary) * (4 + 2);
+}
+
+Bytes per_sequence(const spec::Model& model, const spec::Deployment& deployment, std::int64_t max_length) {
+  const spec::Attention& a = model.attention;
+  const double window = static_cast<double>(std::min(a.window, max_length) * a.windowed_layers) * kv_bytes_per_layer(model, deployment);
+  return rounded(window + static_cast<double>(model.recurrent.state.value) / static_cast<double>(deployment.tensor));
+}
+
+double growing_per_token(const spec::Model& model, const spec::Deployment& deployment) {
+  return static_cast<double>(model.attention.layers - model.attention.windowed_layers) * kv_bytes_per_layer(model, deployment) +
+         static_cast<double>(model.attention.index_per_token.value);
+}
+
+// Rows of everything that is not KV blocks, in the order of the account.
+std::vector<MemoryRow> fixed_rows(const spec::Model& model, const spec::Device& device, const spec::Deployment& deployment,
+                                  const spec::EngineLimits& limits, const MemoryAccount& account) {
+  std::vector<MemoryRow> rows;
+  const auto add = [&](std::string name, Bytes bytes, Status status) {
+    if (bytes.value != 0) rows.push_back({std::move(name), bytes, status});
+  };
+  const Weights held = weights(model, deployment);
+  add("outside the memory fraction", account.capacity - rounded(static_cast<double>(account.capacity.value) * limits.memory_fraction),
+      device.memory.origin.status);
+  add("weights: attention", held.attention, model.origin.status);
+  add("weights: feed-forward", held.feed_forward, model.origin.status);
+  add("weights: experts", held.experts, model.origin.status);
+  add("weights: embeddings, head and routers", held.vocabulary, model.origin.status);
+  add("activations, peak of " + std::to_string(limits.batch_tokens) + " tokens", rounded(activation_peak(model, deployment, limits)),
+      Status::assumed);
+  add("driver context and kernels", device.reserve.context, device.reserve.origin.status);
+  if (deployment.tensor > 1) add("communication buffers", device.reserve.communication, device.reserve.origin.status);
+  add("captured graphs", device.reserve.graphs, device.reserve.origin.status);
+  add("window and recurrent state of " + std::to_string(limits.sequences) + " sequences", account.per_sequence * limits.sequences,
+      model.origin.status);
+  return rows;
+}
+
+}  // namespace
+
+Bytes weights_per_rank(const spec::Model& model, const spec::Deployment& deployment) { return weights(model, deployment).total(); }
+
+Bytes kv_per_token(const spec::Model& model, const spec::Deployment& deployment) { return rounded(growing_per_token(model, deployment)); }
+
+MemoryAccount account(const spec::Model& model, const spec::Device& device, const spec::Deployment& deployment,
+                      const spec::EngineLimits& limits) {
+  check(limits.block >= 1 && limits.batch_tokens >= 1 && limits.sequences >= 1, "engine limits below one");
+  MemoryAccount account;
+  account.capacity = device.memory.capacity;
+  account.block = limits.block;
+  account.max_length = limits.max_length > 0 ? limits.max_length : model.max_length;
+  account.per_token = kv_per_token(model, deployment);
+  account.per_block = rounded(growing_per_token(model, deployment) * static_cast<double>(limits.block));
+  account.per_sequence = per_sequence(model, deployment, account.max_length);
+  account.rows = fixed_rows(model, device, deployment, limits, account);
+  Bytes left = account.capacity;
+  for (const MemoryRow& row : account.rows) left -= row.bytes;
+
+  // A model all of whose KV is windowed has blocks of no bytes; it is then bounded by its sequences alone.
+  const std::int64_t needed = (account.max_length + account.block - 1) / account.block + 1;
+  const std::int64_t room =
+      account.per_block.value == 0 ? limits.sequences * needed : std::max<std::int64_t>(0, left.value) / account.per_block.value;
+  account.blocks = limits.blocks.value_or(room);
+  account.tokens = std::max<std::int64_t>(0, account.blocks - 1) * account.block;
+  account.longest = std::min(account.tokens, account.max_length);
+  if (account.blocks > 0)
+    account.rows.push_back({"KV, " + std::to_string(account.blocks) + " blocks of " + std::to_string(account.block) + " tokens",
+                            account.per_block * account.blocks, limits.blocks ? Status::assumed : device.memory.origin.status});
+  const Bytes rest = left - account.per_block * account.blocks;
+  if (rest.value != 0) account.rows.push_back({rest.value > 0 ? "left over" : "short of", rest, Status::assumed});
+  // The null block is never handed out, so it is not enough to have as many blocks as the sequence.
+  if (account.blocks < needed) account.missing = account.per_block * needed - (limits.blocks ? account.per_block * account.blocks : left);
+  return account;
+}
+
+}  // namespace marea::cost

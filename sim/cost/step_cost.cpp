@@ -1,0 +1,264 @@
+// Composition of a step from the laws.
+#include "sim/cost/step_cost.h"
+
+#include "sim/cost/step_state.h"
+
+namespace marea::cost {
+
+namespace {
+
+constexpr double kNotPriced = std::numeric_limits<double>::quiet_NaN();
+
+double real(std::int64_t count) { return static_cast<double>(count); }
+
+}  // namespace
+
+std::string_view name(Component component) {
+  static constexpr std::array<std::string_view, kComponents> names{"dense",       "experts", "prefill attention", "decode attention",
+                                                                   "collectives", "head",    "small kernels",     "host"};
+  return names[static_cast<std::size_t>(component)];
+}
+
+Seconds Breakdown::total() const {
+  Seconds sum{};
+  for (const Seconds part : component) sum += part;
+  return sum;
+}
+
+StepCost::State::State(const spec::Model& model, const spec::Device& device, const spec::Deployment& deployment_,
+                       const spec::HostCost& host_, std::int64_t batch_tokens)
+    : deployment(deployment_), host(host_), sampler_(device.costs.sampler), small_cost_(device.costs.small_kernels) {
+  check(batch_tokens >= 1, "a step of no tokens at most");
+  check(spec::refusal(model, device, deployment).empty(), "a step cost for a deployment that is refused");
+  host_layers = host.layer.count() * real(model.layers);
+  layers_ = real(model.layers);
+  for (const Matrix& matrix : matrices(model, deployment)) {
+    const spec::GemmCost cost = device.gemm(matrix.format);
+    products_.push_back(
+        {cost, machine(device, cost.math), real(matrix.k), real(matrix.n), real(matrix.layers), spec::bytes_per_number(matrix.format)});
+  }
+  const spec::GemmCost head_cost = device.gemm(spec::Format::bf16);
+  head_product_ = {head_cost, machine(device, head_cost.math),           real(model.hidden), real(vocabulary_per_rank(model, deployment)),
+                   1,         spec::bytes_per_number(spec::Format::bf16)};
+  set_attention(model, device);
+  set_experts(model, device);
+  set_small_kernels(model);
+  set_collectives(model, device);
+  const auto size = static_cast<std::size_t>(batch_tokens) + 1;
+  linear_total_.assign(size, kNotPriced);
+  head_seconds_.assign(size, kNotPriced);
+}
+
+Machine StepCost::State::machine(const spec::Device& device, spec::Format math) const {
+  return {device.peak(math).value, device.memory.bandwidth.value, real(device.compute.units)};
+}
+
+void StepCost::State::set_attention(const spec::Model& model, const spec::Device& device) {
+  const spec::Attention& a = model.attention;
+  const bool latent = a.kind == spec::AttentionKind::latent;
+  const auto kv = static_cast<std::size_t>(deployment.kv == spec::Format::fp16 ? spec::Format::bf16 : deployment.kv);
+  const double bytes = spec::bytes_per_number(deployment.kv);
+  const double heads = real(a.heads / deployment.tensor);
+  attention_machine_ = machine(device, spec::Format::bf16);
+  decode = latent ? *device.costs.decode_latent[kv] : *device.costs.decode_attention[kv];
+  prefill_ = latent ? *device.costs.prefill_latent[kv] : *device.costs.prefill_attention[kv];
+  kv_heads_ = real(spec::kv_heads_per_rank(model, deployment.tensor));
+  KeyWork key;
+  if (latent) {
+    // Decoding absorbs the expansion into the query: one latent vector is read for all heads (scores over latent + rope, values over
+    // latent). Prefill expands keys and values: nope + rope numbers for scores, value_dim for outputs.
+    key = {real(a.latent + a.rope_dim) * bytes, 2 * heads * real(2 * a.latent + a.rope_dim)};
+    prefill_shape_ = {heads, heads, real(a.nope_dim + a.rope_dim + a.value_dim) / 2};
+  } else {
+    key = {2 * kv_heads_ * real(a.head_dim) * bytes, 4 * heads * real(a.head_dim)};
+    prefill_shape_ = {heads, kv_heads_, real(a.head_dim)};
+  }
+  const double rate = seconds_per_key(decode, attention_machine_, key);
+  full = {real(a.full_layers()), rate};
+  limited = {real(a.windowed_layers + a.sparse_layers), rate};
+  key_limit_ = real(a.key_limit());
+  index_layers_ = real(a.sparse_layers);
+  index_rate = real(a.index_per_token.value) / (decode.memory_efficiency * attention_machine_.bandwidth);
+  index_pair_rate_ = index_layers_ * 2 * real(a.index_heads * a.index_dim) / (prefill_.compute_efficiency * attention_machine_.peak);
+}
+
+// Expert i of n is chosen in proportion to i^-skew, scaled so that the expected number of choices is per_token; what would pass certainty
+// goes to the others.
+void StepCost::State::set_experts(const spec::Model& model, const spec::Device& device) {
+  if (!model.experts) return;
+  experts_cost_ = device.experts(deployment.expert_weights);
+  experts_machine_ = machine(device, experts_cost_.math);
+  skew_ = device.costs.routing_skew;
+  expert_layers_ = real(model.experts->layers);
+  const ExpertsPerRank own = experts_per_rank(model, deployment);
+  expert_shape_ = {real(model.hidden),
+                   real(own.width),
+                   real(model.experts->per_token),
+                   real(deployment.expert_ranks),
+                   0,
+                   spec::bytes_per_number(deployment.expert_weights)};
+  chosen_.resize(static_cast<std::size_t>(model.experts->count));
+  std::size_t certain = 0;
+  while (true) {
+    double weight = 0;
+    for (std::size_t i = certain; i < chosen_.size(); ++i) weight += std::pow(real(static_cast<std::int64_t>(i) + 1), -skew_);
+    const double scale = (real(model.experts->per_token) - static_cast<double>(certain)) / weight;
+    for (std::size_t i = certain; i < chosen_.size(); ++i) chosen_[i] = scale * std::pow(real(static_cast<std::int64_t>(i) + 1), -skew_);
+    if (certain == chosen_.size() || chosen_[certain] <= 1) return;
+    chosen_[certain++] = 1;
+  }
+}
+
+// Bytes of a token in one layer: 2 * (10 hidden + 3 feed-forward + 2 query width). Expert layers activate inside their own kernels.
+void StepCost::State::set_small_kernels(const spec::Model& model) {
+  const spec::Attention& a = model.attention;
+  const std::int64_t query_width =
+      a.heads / deployment.tensor * (a.kind == spec::AttentionKind::latent ? a.nope_dim + a.rope_dim : a.head_dim);
+  double numbers = 10 * real(model.layers * model.hidden) + 2 * real(a.layers * query_width);
+  numbers += 3 * real(model.feed_forward.layers * (model.feed_forward.width / deployment.tensor));
+  if (model.experts) numbers += 3 * real(model.experts->layers * (model.experts->shared_width / deployment.tensor));
+  small_bytes_ = 2 * numbers;
+}
+
+// One reduction after each attention (or recurrent) block and one after each feed-forward or expert block.
+void StepCost::State::set_collectives(const spec::Model& model, const spec::Device& device) {
+  if (deployment.tensor == 1) return;
+  reductions_ =
+      real(model.attention.layers + model.recurrent.layers + model.feed_forward.layers + (model.experts ? model.experts->layers : 0));
+  payload_ = real(model.hidden) * 2;
+  for (const spec::AllReduceCost& cost : device.costs.all_reduce) {
+    all_reduce_ = cost;
+    if (cost.ranks >= deployment.tensor) break;
+  }
+  all_reduce_.ranks = deployment.tensor;
+}
+
+void StepCost::State::add_dense(double tokens, LinearParts& parts) const {
+  parts.dense = 0;
+  for (const Product& product : products_) {
+    const double seconds = product.layers * gemm(product.cost, product.machine, tokens, product.k, product.n, product.weight_bytes);
+    parts.dense += seconds;
+    parts.status[static_cast<std::size_t>(product.cost.origin.status)] += seconds;
+  }
+}
+
+void StepCost::State::add_experts(double tokens, LinearParts& parts) const {
+  if (expert_layers_ <= 0) return;
+  ExpertShape shape = expert_shape_;
+  shape.touched = touched_experts(chosen_, tokens) / expert_shape_.ranks;
+  parts.experts = expert_layers_ * experts(experts_cost_, experts_machine_, shape, tokens, skew_);
+  parts.status[static_cast<std::size_t>(experts_cost_.origin.status)] += parts.experts;
+}
+
+LinearParts StepCost::State::price_linear(double tokens) const {
+  LinearParts parts;
+  add_dense(tokens, parts);
+  add_experts(tokens, parts);
+  parts.small_kernels = layers_ * small_cost_.per_layer * small_cost_.floor.count() +
+                        tokens * small_bytes_ / (small_cost_.memory_efficiency * attention_machine_.bandwidth);
+  parts.status[static_cast<std::size_t>(small_cost_.origin.status)] += parts.small_kernels;
+  if (reductions_ > 0) {
+    parts.collectives = reductions_ * all_reduce(all_reduce_, tokens * payload_);
+    parts.status[static_cast<std::size_t>(all_reduce_.origin.status)] += parts.collectives;
+  }
+  return parts;
+}
+
+const LinearParts& StepCost::State::linear(std::int64_t tokens) {
+  if (linear_parts_.empty()) linear_parts_.resize(linear_total_.size());
+  LinearParts& parts = linear_parts_[static_cast<std::size_t>(tokens)];
+  if (std::isnan(parts.dense)) parts = price_linear(real(tokens));
+  return parts;
+}
+
+double StepCost::State::head_gemm(double rows) const {
+  const Product& p = head_product_;
+  return rows > 0 ? gemm(p.cost, p.machine, rows, p.k, p.n, p.weight_bytes) : 0;
+}
+
+double StepCost::State::sampling(double rows) const { return rows > 0 ? sampler_.floor.count() + sampler_.per_row.count() * rows : 0; }
+
+double StepCost::State::head(std::int64_t rows) {
+  double& seconds = head_seconds_[static_cast<std::size_t>(rows)];
+  if (std::isnan(seconds)) seconds = head_gemm(real(rows)) + sampling(real(rows));
+  return seconds;
+}
+
+double StepCost::State::prefill(const StepSums& sums) const {
+  if (sums.prefill_tokens <= 0) return 0;
+  const double tokens = real(sums.prefill_tokens);
+  const double longest = real(sums.longest_prefill);
+  double seconds = 0;
+  if (full.layers > 0)
+    seconds += full.layers * prefill_attention(prefill_, attention_machine_, prefill_shape_, tokens, sums.prefill_pairs, longest);
+  if (limited.layers > 0)
+    seconds += limited.layers * prefill_attention(prefill_, attention_machine_, prefill_shape_, tokens, sums.prefill_windowed_pairs,
+                                                  longest < key_limit_ ? longest : key_limit_);
+  if (index_layers_ > 0) seconds += index_layers_ * prefill_.floor.count() + index_pair_rate_ * sums.prefill_pairs;
+  return seconds;
+}
+
+double StepCost::State::decode_fixed(double sequences) const {
+  if (sequences <= 0) return 0;
+  return (full.layers + limited.layers) * decode_floor(decode, sequences, kv_heads_) + index_layers_ * decode.floor.count();
+}
+
+double StepCost::State::on_device(const StepSums& sums) {
+  return linear_total(sums.tokens) + head(sums.sampled) + prefill(sums) + decode_fixed(real(sums.decode_sequences));
+}
+
+StepCost::StepCost(const spec::Model& model, const spec::Device& device, const spec::Deployment& deployment, const spec::HostCost& host,
+                   std::int64_t batch_tokens)
+    : state_(std::make_unique<State>(model, device, deployment, host, batch_tokens)) {}
+StepCost::~StepCost() = default;
+StepCost::StepCost(StepCost&&) noexcept = default;
+
+Seconds StepCost::price(const StepSums& sums) {
+  if (sums.tokens <= 0) return Seconds{0};
+  State& s = *state_;
+  const double device = s.on_device(sums) + s.growing(real(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
+  return Seconds{s.with_host(device, s.host_time(sums))};
+}
+
+Breakdown StepCost::breakdown(const StepSums& sums) {
+  Breakdown result;
+  if (sums.tokens <= 0) return result;
+  State& s = *state_;
+  const auto add = [&](Component component, double seconds, spec::Status status) {
+    result.component[static_cast<std::size_t>(component)] += Seconds{seconds};
+    result.status[static_cast<std::size_t>(status)] += Seconds{seconds};
+  };
+  const LinearParts& parts = s.linear(sums.tokens);
+  for (int i = 0; i < spec::kStatuses; ++i) result.status[static_cast<std::size_t>(i)] = Seconds{parts.status[static_cast<std::size_t>(i)]};
+  result.component[static_cast<std::size_t>(Component::dense)] = Seconds{parts.dense};
+  result.component[static_cast<std::size_t>(Component::experts)] = Seconds{parts.experts};
+  result.component[static_cast<std::size_t>(Component::small_kernels)] = Seconds{parts.small_kernels};
+  result.component[static_cast<std::size_t>(Component::collectives)] = Seconds{parts.collectives};
+  add(Component::prefill_attention, s.prefill(sums), s.prefill_status());
+  const double sequences = real(sums.decode_sequences);
+  add(Component::decode_attention, s.decode_fixed(sequences) + s.growing(sequences, real(sums.decode_context), real(sums.decode_windowed)),
+      s.decode.origin.status);
+  add(Component::head, s.head_gemm(real(sums.sampled)), s.head_status());
+  add(Component::head, s.sampling(real(sums.sampled)), s.sampler_status());
+  // Overlapping host time counts only as far as it lengthens the step.
+  const double device = result.total().count();
+  add(Component::host, s.with_host(device, s.host_time(sums)) - device, s.host.origin.status);
+  return result;
+}
+
+DecodeRun::DecodeRun(StepCost& cost, const StepSums& first, std::int64_t windowed_growth)
+    : state_(cost.state_.get()), sums_(first), windowed_growth_(windowed_growth) {
+  check(first.tokens == first.decode_sequences && first.prefill_tokens == 0 && first.admissions == 0,
+        "a run of decodes that holds a prefill");
+  fixed_ = first.tokens > 0 ? cost.state_->on_device(first) : 0;
+  host_ = first.tokens > 0 ? cost.state_->host_time(first) : 0;
+}
+
+Seconds DecodeRun::next() {
+  const double device = fixed_ + state_->growing(real(sums_.decode_sequences), real(sums_.decode_context), real(sums_.decode_windowed));
+  sums_.decode_context += sums_.decode_sequences;
+  sums_.decode_windowed += windowed_growth_;
+  return Seconds{state_->with_host(device, host_)};
+}
+
+}  // namespace marea::cost
