@@ -1,0 +1,264 @@
+// Laying the summary out. Order: what was run, the sessions (the service), latencies, time, memory, what to know, where it is.
+#include "tools/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/base/quantity.h"
+#include "sim/base/tree.h"
+#include "tools/ledger_table.h"
+#include "tools/memory_table.h"
+#include "tools/words.h"
+
+namespace marea::cli {
+
+namespace {
+
+constexpr int kColumns = 80;
+constexpr int kLabel = 14;
+
+// The numbers of a run by name.
+class Numbers {
+ public:
+  explicit Numbers(const metrics::Results& results) : results_(&results) {}
+  const metrics::MetricValue* find(std::string_view name, std::string_view label = {}) const {
+    for (const metrics::MetricValue& value : results_->metrics)
+      if (value.name == name && value.label == label) return &value;
+    return nullptr;
+  }
+  double value(std::string_view name, std::string_view label = {}) const {
+    const metrics::MetricValue* found = find(name, label);
+    return found != nullptr ? found->value : 0;
+  }
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  const metrics::Results& results() const { return *results_; }
+
+ private:
+  const metrics::Results* results_;
+};
+
+// A scalar of the resolved scenario, as written there.
+std::string setting(const Tree& scenario, std::initializer_list<std::string_view> path) {
+  const Tree* at = &scenario;
+  for (const std::string_view key : path) {
+    at = at->find(key);
+    if (at == nullptr) return {};
+  }
+  return at->kind == Tree::Kind::scalar ? at->text : std::string();
+}
+
+std::string line(std::string_view label, std::string_view text) {
+  return "  " + left(label, kLabel - 2) + wrap(text, kColumns - kLabel, kLabel) + "\n";
+}
+
+std::string head(const Told& told, const Tree& scenario, const Style& style) {
+  const std::string origin = fmt::format("marea {}, seed {}{}", told.run.version, told.run.seed,
+                                         told.replications > 1      ? fmt::format(", {} replications", told.replications)
+                                         : told.run.replication > 0 ? fmt::format(", replication {}", told.run.replication)
+                                                                    : "");
+  const int room = kColumns - width(origin) - 2;
+  std::string text = style.heading(left(told.run.name, room)) + "  " + style.dim(origin) + "\n";
+  if (const std::string about = setting(scenario, {"about"}); !about.empty()) text += wrap(about, kColumns, 0) + "\n";
+  text += style.rule(kColumns) + "\n";
+  if (told.run.status != "done") text += style.warn("Interrupted: everything below covers only what had been simulated.") + "\n";
+  return text;
+}
+
+std::string what_was_run(const Told& told, const Tree& scenario, const Numbers& numbers) {
+  std::string text = line("load", told.results.load_mode);
+  const std::string duration = setting(scenario, {"run", "duration"});
+  const std::string warmup = setting(scenario, {"run", "warmup"});
+  std::string window = duration.empty() ? "to the end of the traffic" : duration;
+  if (!warmup.empty() && warmup.find_first_of("123456789") != std::string::npos) window += ", measured after the first " + warmup;
+  text += line("simulated", fmt::format("{}: {} sessions, {} calls, {} engine steps", window, count(numbers.value("sessions_started")),
+                                        count(numbers.value("calls_started")), count(numbers.value("engine_steps"))));
+  const double wall = static_cast<double>(told.run.wall) * 1e-9;
+  if (wall > 0) text += line("took", show(Duration(told.run.wall)));
+  return text;
+}
+
+std::string targets(const Tree& scenario) {
+  std::string text;
+  for (const char* key : {"ttft", "tpot", "resume"})
+    if (const std::string value = setting(scenario, {"service", "targets", key}); !value.empty())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, value);
+  return text;
+}
+
+std::string interval(const metrics::MetricValue* value, const auto& shape) {
+  if (value == nullptr || !value->low || !value->high) return {};
+  return fmt::format(" ({} to {})", shape(*value->low), shape(*value->high));
+}
+
+std::string sessions(const Tree& scenario, const Numbers& numbers, const Style& style) {
+  std::string ends = fmt::format("{} completed", count(numbers.value("sessions_completed")));
+  for (const auto& [name, word] :
+       {std::pair{"sessions_failed", "failed"}, {"sessions_abandoned", "abandoned"}, {"sessions_cut", "cut at the end of the run"}})
+    if (numbers.value(name) > 0) ends += fmt::format(", {} {}", count(numbers.value(name)), word);
+  std::string text = "\n" + style.heading("Sessions") + "\n" + line("ended", ends);
+  const std::string asked = targets(scenario);
+  const auto rate = [](double value) { return fmt::format("{:.4g} /s", value); };
+  const auto share = [](double value) { return percent(value); };
+  if (numbers.has("session_goodput")) {
+    std::string good = rate(numbers.value("session_goodput")) + interval(numbers.find("session_goodput"), rate);
+    if (numbers.has("session_attainment"))
+      good += fmt::format(", {} of the sessions{}", percent(numbers.value("session_attainment")),
+                          interval(numbers.find("session_attainment"), share));
+    good += asked.empty() ? " (no targets set: every completed session counts)" : fmt::format(" (targets: {})", asked);
+    text += line("goodput", good);
+  }
+  if (numbers.has("tool_wait_share")) {
+    std::string waits = fmt::format("{} of their time is spent on tools", percent(numbers.value("tool_wait_share")));
+    if (numbers.has("critical_path_share"))
+      waits += fmt::format("; {} is tools and people on the critical path, which no GPU can shorten",
+                           percent(numbers.value("critical_path_share")));
+    text += line("waits", waits);
+  }
+  return text;
+}
+
+struct LatencyRow {
+  const char* metric;
+  const char* words;
+};
+constexpr LatencyRow kLatencies[] = {{"session_completion_time", "whole session"},
+                                     {"resume", "resume after a wait"},
+                                     {"ttft_first", "first token, first call"},
+                                     {"ttft", "first token, every call"},
+                                     {"turn_ttft_warm", "  context still cached"},
+                                     {"turn_ttft_cold", "  context lost"},
+                                     {"tpot", "per output token (tpot)"},
+                                     {"itl", "between tokens (itl)"},
+                                     {"queue_time", "queue"},
+                                     {"e2e", "whole call"}};
+
+std::string latencies(const Numbers& numbers, const Style& style) {
+  std::string text = "\n" + style.heading("Latency") + std::string(19, ' ');
+  for (const char* title : {"mean", "p50", "p90", "p95", "p99"}) text += style.dim(right(title, 11));
+  text += "\n";
+  bool intervals = false;
+  for (const LatencyRow& row : kLatencies) {
+    if (!numbers.has(std::string(row.metric) + "_mean")) continue;
+    text += "  " + left(row.words, 24);
+    for (const char* statistic : {"mean", "p50", "p90", "p95", "p99"}) {
+      const metrics::MetricValue* value = numbers.find(fmt::format("{}_{}", row.metric, statistic));
+      text += right(value != nullptr ? shown(value->value, "s") : "", 11);
+      intervals |= value != nullptr && value->low.has_value();
+    }
+    text += "\n";
+  }
+  if (intervals) {
+    text += style.dim("  95 % intervals over replications") + "\n";
+    for (const LatencyRow& row : kLatencies) {
+      const metrics::MetricValue* value = numbers.find(std::string(row.metric) + "_p95");
+      if (value == nullptr || !value->low || !value->high) continue;
+      text += "  " + left(row.words, 24) +
+              style.dim(right(fmt::format("p95 {} to {}", shown(*value->low, "s"), shown(*value->high, "s")), 44)) + "\n";
+    }
+  }
+  return text;
+}
+
+// At most `columns` values, each the mean of its share of the points.
+std::vector<double> thin(const metrics::Series& series, int columns) {
+  std::vector<double> values;
+  const std::size_t points = series.points.size();
+  const std::size_t groups = std::min(points, static_cast<std::size_t>(columns));
+  for (std::size_t group = 0; group < groups; ++group) {
+    double sum = 0;
+    const std::size_t from = group * points / groups;
+    const std::size_t to = (group + 1) * points / groups;
+    for (std::size_t i = from; i < to; ++i) sum += series.points[i].value;
+    values.push_back(sum / static_cast<double>(to - from));
+  }
+  return values;
+}
+
+std::string kv(const Numbers& numbers, const Style& style) {
+  std::string text;
+  if (numbers.has("kv_demand")) {
+    const double demand = numbers.value("kv_demand");
+    const std::string verdict = demand > 1 ? style.warn("past its memory") : style.good("within its memory");
+    text += line("KV demand",
+                 fmt::format("{:.2f} x the pool, peak {:.2f}: the cluster is {}", demand, numbers.value("kv_demand_peak"), verdict));
+    for (const metrics::Series& series : numbers.results().series) {
+      if (series.name != "kv_demand_series" || series.points.size() < 2) continue;
+      double top = 0;
+      for (const metrics::SeriesPoint& point : series.points) top = std::max(top, point.value);
+      text += line("", style.spark(thin(series, 50), top) + style.dim(fmt::format(" top {:.2f}", top)));
+    }
+  }
+  if (numbers.has("prefix_hit_rate")) {
+    std::string hits = fmt::format("{} of prompt tokens found in the cache", percent(numbers.value("prefix_hit_rate")));
+    if (numbers.has("hit_rate_ceiling"))
+      hits += fmt::format(" ({} had been computed before by their session)", percent(numbers.value("hit_rate_ceiling")));
+    text += line("prefix cache", hits);
+  }
+  if (const double again = numbers.value("recompute_tokens"); again > 0) {
+    std::string causes;
+    for (const auto& [label, words] :
+         {std::pair{"cause=eviction", "evicted"}, {"cause=other_replica", "on another replica"}, {"cause=preemption", "preempted"}})
+      if (const double part = numbers.value("recompute_tokens", label); part > 0)
+        causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", percent(part / again, 0), words);
+    text += line("lost", fmt::format("{} computed again{}", shown(again, "tok"), causes.empty() ? "" : ": " + causes));
+  }
+  return text;
+}
+
+std::string engine(const Numbers& numbers, const Style& style) {
+  std::string text = "\n" + style.heading("Engines") + "\n";
+  if (numbers.has("busy_share"))
+    text += line("busy",
+                 fmt::format("{} of the time; a step takes {} and holds {:.1f} sequences on average", percent(numbers.value("busy_share")),
+                             shown(numbers.value("step_time"), "s"), numbers.value("batch_size")));
+  text += line("throughput", fmt::format("{:.4g} calls/s, {} output tok/s, {} prompt tok/s", numbers.value("request_throughput"),
+                                         count(numbers.value("output_token_throughput")), count(numbers.value("prompt_token_throughput"))));
+  if (numbers.value("call_preemptions") > 0) text += line("preemptions", count(numbers.value("call_preemptions")));
+  return text;
+}
+
+std::string notes(const Told& told, const Numbers& numbers, const Style& style) {
+  std::string text;
+  const auto add = [&](const std::string& mark, const std::string& words) {
+    text += "  " + mark + " " + wrap(words, kColumns - 4, 4) + "\n";
+  };
+  if (!told.run.quality_mark.empty()) add(style.warn("!"), "quality: " + told.run.quality_mark);
+  if (const double refused = numbers.value("calls_refused"); refused > 0)
+    add(style.warn("!"), count(refused) + " calls were refused: longer than the model or the memory allows");
+  if (const double cut = numbers.value("sessions_cut"); cut > 0)
+    add(style.warn("!"),
+        count(cut) + " sessions had not ended when the run did; they are in no distribution (run.drain gives them longer)");
+  for (const metrics::Note& note : told.results.notes)
+    add(style.dim("-"), note.count > 1 ? fmt::format("{} ({} times)", note.text, count(note.count)) : note.text);
+  return text.empty() ? text : "\n" + style.heading("To know") + "\n" + text;
+}
+
+std::string ending(const Told& told, const Style& style) {
+  std::string text = "\n" + style.dim("fingerprint") + " " + told.results.fingerprint + "\n";
+  if (told.stored.empty()) return text + style.dim("not stored") + "\n";
+  text += told.stored + "\n";
+  if (told.run.id == 0) return text;
+  text += style.dim("next") +
+          fmt::format("   marea show {0}   marea export {0} --table ledger   marea rerun {0} --detail requests", told.run.id) + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string summary(const Told& told, const Style& style) {
+  const Numbers numbers(told.results);
+  const Tree scenario = parse_yaml(told.run.scenario, told.run.name);
+  std::string text = head(told, scenario, style) + what_was_run(told, scenario, numbers) + sessions(scenario, numbers, style) +
+                     latencies(numbers, style) + engine(numbers, style);
+  for (const metrics::Ledger& ledger : told.results.ledgers)
+    if (ledger.name == "time") text += "\n" + time_table(ledger, style);
+  for (const metrics::Ledger& ledger : told.results.ledgers)
+    if (ledger.name == "memory") text += "\n" + memory_ledger_table(ledger, style);
+  text += kv(numbers, style);
+  if (!told.memory.rows.empty()) text += "\n" + memory_table(told.memory, style);
+  return text + notes(told, numbers, style) + ending(told, style);
+}
+
+}  // namespace marea::cli
