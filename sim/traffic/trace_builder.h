@@ -1,0 +1,81 @@
+// Puts a trace together, session by session, and works out what each call finds computed before it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/base/input.h"
+#include "sim/traffic/trace.h"
+
+namespace marea::traffic {
+
+class TraceBuilder {
+ public:
+  // `file` names the trace: ids of two files are different ids.
+  TraceBuilder(const std::string& file, const TraceOptions& options);
+
+  // Nothing more is wanted: the limit is reached.
+  bool full() const { return options_.limit && trace_.size() >= *options_.limit; }
+
+  // A session with its main thread, thread 0.
+  void begin(std::optional<Duration> start);
+  // Its steps; each returns its number within the session. Edges run from earlier to later steps.
+  std::uint32_t call(std::uint32_t thread, std::int64_t prompt, std::int64_t output, kv::ContentView content,
+                     std::optional<Duration> recorded = std::nullopt);
+  std::uint32_t wait(StepKind kind, std::uint32_t thread, Duration time);  // tool or human
+  std::uint32_t fork(std::uint32_t thread) { return step({StepKind::fork, thread, 0, {}}); }
+  std::uint32_t join(std::uint32_t thread) { return step({StepKind::join, thread, 0, {}}); }
+  void edge(std::uint32_t from, std::uint32_t to) { trace_.edges.push_back({from, to}); }
+  std::uint32_t thread(std::uint32_t parent);
+  void model(std::uint32_t thread, std::string_view name);
+  // Closes the session. `shareable` as in Session.
+  void end(std::int64_t shareable);
+  // Forgets the session begun last, if it has not been closed.
+  void drop();
+
+  // Spans: of ids global in this trace, of a group prefix, and of something that is the open session's own.
+  std::uint64_t ids() const { return trace_span::ids(file_key_); }
+  std::uint64_t own(std::uint64_t key) const;
+
+  void note(std::string_view text, std::int64_t count = 1);
+  Trace finish();
+
+  // Runs `row` on a line or row; with `skip_bad_rows` a ConfigError drops the open session and is counted.
+  template <class Row>
+  void guard(const Row& row) {
+    if (!options_.skip_bad_rows) {
+      row();
+      return;
+    }
+    try {
+      row();
+    } catch (const ConfigError&) {
+      drop();
+      note("bad rows skipped");
+    }
+  }
+  // All lines of a file but blank ones.
+  template <class Row>
+  void each_line(LineReader& lines, const Row& row) {
+    std::string_view line;
+    while (!full() && lines.next(line)) {
+      if (line.find_first_not_of(" \t") != std::string_view::npos) guard([&] { row(line); });
+    }
+  }
+
+ private:
+  std::uint32_t step(Trace::Step step);
+  void find_known();
+
+  TraceOptions options_;
+  std::uint64_t file_key_;
+  Trace trace_;
+  bool open_ = false;
+  std::uint64_t piece_mark_ = 0, call_mark_ = 0;
+  std::vector<std::uint64_t> before_;  // scratch: which steps precede each step, one bit each
+};
+
+}  // namespace marea::traffic
