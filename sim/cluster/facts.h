@@ -7,10 +7,11 @@
 #include <string_view>
 
 #include "sim/base/ids.h"
+#include "sim/base/int128.h"
 #include "sim/base/time.h"
 #include "sim/cost/step.h"
 #include "sim/kv/content.h"
-#include "sim/kv/owners.h"
+#include "sim/kv/memory_account.h"
 
 namespace marea::cluster {
 
@@ -176,18 +177,24 @@ struct ReplicaSampled {
 
 // Byte-time of one replica's KV pool in one state under one owner, over the measuring window. All bookings of a replica sum to pool
 // bytes x window. Token-nanoseconds; the value may exceed 64 bits.
-enum class KvState : std::uint8_t { referenced, partial, cached_hit, cached_never, cached_unknown, free };
-inline constexpr int kKvStates = 6;
+using kv::KvOwner;
+using kv::KvState;
+using kv::kKvOwners;
+using kv::kKvStates;
 std::string_view name(KvState state);
-enum class KvOwner : std::uint8_t { prefill, decode, active, tool, person, agents, ended, shared, nobody };
-inline constexpr int kKvOwners = 9;
 std::string_view name(KvOwner owner);
 
 struct MemoryBooked {
   ReplicaId replica;
   KvState state = KvState::free;
   KvOwner owner = KvOwner::nobody;
-  unsigned __int128 token_nanoseconds = 0;
+  Uint128 token_nanoseconds = 0;
+};
+
+// The measuring window has closed: what starts from here on is not measured. Comes once, before RunEnded, and before anything that starts at or
+// after it, because a finite trace in lanes closes the window at an instant that nobody knows in advance.
+struct WindowClosed {
+  Time at;
 };
 
 struct RunEnded {
@@ -217,6 +224,7 @@ class Observer {
   virtual void on(const ToolEnded&) {}
   virtual void on(const ReplicaSampled&) {}
   virtual void on(const MemoryBooked&) {}
+  virtual void on(const WindowClosed&) {}
   virtual void on(const RunEnded&) {}
 };
 

@@ -10,8 +10,8 @@
 
 namespace marea::metrics {
 
-// One number of a run. `label` is empty for the total, else "class=coders", "replica=3", "tool=shell", "cause=decode". low / high: confidence
-// interval over replications where there is one. The definition is found by name in the catalogue.
+// One number of a run. `label` is empty for the total, else "class=coders", "replica=3", "tool=shell", "cause=decode". low / high:
+// confidence interval over replications where there is one. The definition is found by name in the catalogue.
 struct MetricValue {
   std::string name;
   std::string label;
@@ -65,9 +65,9 @@ struct Results {
   std::vector<Ledger> ledgers;
   std::vector<Series> series;
   std::vector<SketchData> sketches;
-  std::vector<Note> notes;       // what was assumed, refused, cut, left out; with counts
-  std::string fingerprint;       // 32 hexadecimal digits
-  std::string load_mode;         // "coders: open poisson 0.05 /s; chat: 64 lanes"
+  std::vector<Note> notes;  // what was assumed, refused, cut, left out; with counts
+  std::string fingerprint;  // 32 hexadecimal digits
+  std::string load_mode;    // "coders: open poisson 0.05 /s; chat: 64 lanes"
 };
 
 }  // namespace marea::metrics

@@ -1,0 +1,166 @@
+#include "sim/metrics/observers.h"
+
+namespace marea::metrics {
+
+namespace {
+
+std::vector<std::int64_t> pool_tokens(const ObserverSetup& setup) {
+  std::vector<std::int64_t> tokens;
+  for (const ObservedReplica& replica : setup.replicas) tokens.push_back(replica.pool_tokens);
+  return tokens;
+}
+
+std::vector<std::size_t> pools_of(const ObserverSetup& setup) {
+  std::vector<std::size_t> pools;
+  for (const ObservedReplica& replica : setup.replicas) {
+    check(replica.pool < setup.pools.size(), "an observed replica is in no pool");
+    pools.push_back(replica.pool);
+  }
+  return pools;
+}
+
+std::int64_t all_pool_tokens(const ObserverSetup& setup) {
+  std::int64_t tokens = 0;
+  for (const ObservedReplica& replica : setup.replicas) tokens += replica.pool_tokens;
+  return tokens;
+}
+
+std::string describe_load(const ObserverSetup& setup) {
+  check(setup.load_modes.size() == setup.classes.size(), "every traffic class states its load mode");
+  std::string text;
+  for (std::size_t c = 0; c < setup.classes.size(); ++c) text += (c == 0 ? "" : "; ") + setup.classes[c] + ": " + setup.load_modes[c];
+  return text;
+}
+
+}  // namespace
+
+Observers::Observers(const ObserverSetup& setup)
+    : classes_(setup.classes),
+      load_mode_(describe_load(setup)),
+      targets_(setup.targets),
+      window_(setup.window),
+      audit_(setup.classes.size(), pool_tokens(setup)),
+      fingerprint_(setup.replicas.size()),
+      sessions_(setup.classes.size(), setup.targets.attainment),
+      calls_(setup.classes.size()),
+      cache_(setup.classes.size()),
+      engines_(setup.classes.size(), setup.replicas.size()),
+      tools_(setup.tools),
+      time_(setup.classes.size()),
+      memory_(setup.pools, setup.replicas, setup.static_memory),
+      demand_(all_pool_tokens(setup)),
+      series_(setup.pools, pools_of(setup), setup.sample_period) {}
+
+void Observers::on(const cluster::RunStarted& fact) { audit_.on(fact); }
+
+void Observers::on(const cluster::SessionStarted& fact) {
+  audit_.on(fact);
+  sessions_.on(fact, window_.contains(fact.at));
+}
+
+void Observers::on(const cluster::SessionEnded& fact) {
+  audit_.on(fact, window_);
+  fingerprint_.on(fact);
+  sessions_.on(fact);
+  time_.on(fact);
+  demand_.on(fact, window_);
+  if (fact.end == cluster::SessionEnd::cut) ++sessions_cut_;
+}
+
+void Observers::on(const cluster::TimeBooked& fact) {
+  audit_.on(fact);
+  time_.on(fact);
+}
+
+void Observers::on(const cluster::ThreadEnded& fact) {
+  audit_.on(fact);
+  time_.on(fact);
+  demand_.on(fact, window_);
+}
+
+void Observers::on(const cluster::ContextGrew& fact) {
+  audit_.on(fact);
+  demand_.on(fact, window_);
+}
+
+void Observers::on(const cluster::CallEnded& fact) {
+  audit_.on(fact);
+  fingerprint_.on(fact);
+  const bool good = targets_.met(fact);
+  sessions_.on(fact, good);
+  engines_.on(fact, window_);
+  series_.on(fact);
+  if (fact.end == cluster::CallEnd::cut) ++calls_cut_;
+  if (!window_.contains(fact.issued)) return;
+  calls_.on(fact, good);
+  cache_.on(fact);
+}
+
+void Observers::on(const cluster::StepsRun& fact) {
+  audit_.on(fact);
+  fingerprint_.on(fact);
+  engines_.on(fact, window_);
+  series_.on(fact);
+}
+
+void Observers::on(const cluster::LongGap& fact) {
+  audit_.on(fact);
+  engines_.on(fact, window_);
+}
+
+void Observers::on(const cluster::ToolEnded& fact) {
+  audit_.on(fact);
+  fingerprint_.on(fact);
+  tools_.on(fact, window_);
+}
+
+void Observers::on(const cluster::ReplicaSampled& fact) {
+  audit_.on(fact);
+  series_.on(fact, demand_.now());
+}
+
+void Observers::on(const cluster::MemoryBooked& fact) {
+  audit_.on(fact);
+  fingerprint_.on(fact);
+  memory_.on(fact);
+}
+
+void Observers::on(const cluster::WindowClosed& fact) {
+  audit_.on(fact);
+  window_.end = fact.at;
+}
+
+void Observers::on(const cluster::RunEnded& fact) {
+  audit_.on(fact, window_, time_.total());
+  fingerprint_.on(fact);
+  engines_.on(fact);
+  end_ = fact.at;
+  ended_ = true;
+}
+
+void Observers::report_notes(Results& results) const {
+  if (sessions_cut_ > 0) results.notes.push_back({"sessions had not ended when the run did", sessions_cut_});
+  if (calls_cut_ > 0) results.notes.push_back({"calls had not ended when the run did", calls_cut_});
+}
+
+Results Observers::finish() {
+  check(ended_, "results were asked for before the end of the run");
+  Report report;
+  const Duration length = window_.length();
+  sessions_.report(report, classes_, length);
+  calls_.report(report, classes_, length);
+  cache_.report(report, classes_);
+  engines_.report(report, classes_, length);
+  tools_.report(report, length);
+  time_.report(report, classes_);
+  memory_.report(report, length);
+  demand_.report(report, window_);
+  series_.report(report, end_);
+  Results results = report.take();
+  report_notes(results);
+  results.fingerprint = fingerprint_.digits();
+  results.load_mode = load_mode_;
+  return results;
+}
+
+}  // namespace marea::metrics
