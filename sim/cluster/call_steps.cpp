@@ -56,11 +56,11 @@ void Simulation::issue_call(SessionSlot slot, Vertex vertex, Time now) {
     end_session(slot, SessionEnd::failed, now);
     return;
   }
-  out_->on(ContextGrew{slot, row.traffic, call_step.thread, call_step.call.content, row.session.shareable, now});
+  emit(ContextGrew{slot, row.traffic, call_step.thread, call_step.call.content, row.session.shareable, now});
   if (pool.setup.front_end == Duration{}) {
     route(slot_of_call, now);
   } else {
-    queue_.push(now + pool.setup.front_end, static_cast<std::uint8_t>(EventKind::routing), {slot_of_call.value, slot.value, generations_[slot.value]});
+    push(now + pool.setup.front_end, EventKind::routing, {slot_of_call.value, slot.value, generations_[slot.value]});
   }
 }
 
@@ -90,7 +90,8 @@ void Simulation::route(CallSlot slot, Time now) {
                                                          {.output = wanted.output});
   set_phase(call.session, call.fact.thread, Phase::queued, now);
   call.queue_at = replica.queue_totals(now);
-  const bool matters = replica.engine().arrival_matters(key);
+  // The first call in the queue is noticed at the next boundary even if it has to wait there: from then on its cause of waiting is known.
+  const bool matters = replica.engine().load().waiting == 0 || replica.engine().arrival_matters(key);
   replica.engine().add({.call = slot,
                         .content = wanted.content,
                         .prompt = wanted.prompt,
@@ -107,14 +108,14 @@ void Simulation::wake(Replica& replica, Time now) {
   if (station.scheduled) return;
   if (!replica.busy()) {
     station.scheduled = true;
-    queue_.push(now, static_cast<std::uint8_t>(EventKind::scheduling), replica.id().value, {replica.id().value});
+    push(now, EventKind::scheduling, replica);
     return;
   }
   const Time before = replica.planned_end();
   const Time end = replica.cut(now);
   if (end == before) return;
   ++station.plan;
-  queue_.push(end, static_cast<std::uint8_t>(EventKind::step_end), replica.id().value, {replica.id().value, station.plan});
+  push(end, EventKind::step_end, replica, station.plan);
 }
 
 void Simulation::schedule(Replica& replica, Time now) {
@@ -136,7 +137,7 @@ void Simulation::schedule(Replica& replica, Time now) {
   if (!replica.busy() || was_busy) return;
   const Time end = replica.plan(skip_ahead_ ? kPlannedSteps : 0);
   ++station.plan;
-  queue_.push(end, static_cast<std::uint8_t>(EventKind::step_end), replica.id().value, {replica.id().value, station.plan});
+  push(end, EventKind::step_end, replica, station.plan);
 }
 
 // Takes note of what a schedule decided.
@@ -189,7 +190,7 @@ void Simulation::start_on_device(Replica& replica, Time now) {
 void Simulation::boundary(Replica& replica, Time now) {
   Station& station = stations_[replica.id().value];
   const Replica::Work& work = replica.running();
-  out_->on(replica.finish());
+  emit(replica.finish());
   for (const serving::Chunk& chunk : work.chunks) {
     CallRow& call = sessions_[chunk.call];
     if (call.zombie) continue;
@@ -205,7 +206,7 @@ void Simulation::boundary(Replica& replica, Time now) {
   for (const CallSlot slot : outcome.first_tokens) emitted_first(replica, slot, now);
   for (const CallSlot slot : outcome.finished) finish_call(replica, slot, now);
   station.scheduled = true;
-  queue_.push(now, static_cast<std::uint8_t>(EventKind::scheduling), replica.id().value, {replica.id().value});
+  push(now, EventKind::scheduling, replica);
 }
 
 void Simulation::emitted_first(Replica& replica, CallSlot slot, Time now) {
@@ -214,7 +215,7 @@ void Simulation::emitted_first(Replica& replica, CallSlot slot, Time now) {
   if (call.fact.first_token == kNever) {
     call.fact.first_token = now;
   } else {
-    out_->on(LongGap{call.fact.traffic, now - call.fact.last_token, now});
+    emit(LongGap{call.fact.traffic, now - call.fact.last_token, now});
   }
   call.fact.last_token = now;
   ThreadRow& thread = sessions_[call.session].threads[call.fact.thread];
@@ -255,7 +256,7 @@ void Simulation::end_call(CallSlot slot, CallEnd end, Time now) {
   call.fact.end = end;
   call.fact.at = now;
   measured_open_ -= call.measured;
-  out_->on(call.fact);
+  emit(call.fact);
 }
 
 void Simulation::abort_call(CallSlot slot, CallEnd end, Time now) {

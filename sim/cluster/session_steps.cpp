@@ -30,7 +30,7 @@ void Simulation::arm(ClassId traffic, Time now) {
   traffic::Load& load = *classes_[traffic.value].load;
   if (const auto next = load.next_start()) {
     armed_[traffic.value] = true;
-    queue_.push(std::max(*next, now), static_cast<std::uint8_t>(EventKind::arrival), {traffic.value});
+    push(std::max(*next, now), EventKind::arrival, {traffic.value});
   } else if (const auto dry = load.dry(); dry && window_open_ && !window_closed_) {
     close_window(now);
   }
@@ -64,9 +64,9 @@ void Simulation::begin_session(SessionSlot slot, ClassId traffic, Time now) {
                           ? Duration{}
                           : traffic::critical_path(program);
   measured_open_ += row.measured;
-  out_->on(SessionStarted{slot, traffic, row.session.index, now, row.critical_path});
+  emit(SessionStarted{slot, traffic, row.session.index, now, row.critical_path});
   if (row.session.abandon_after) {
-    queue_.push(now + *row.session.abandon_after, static_cast<std::uint8_t>(EventKind::wait_end),
+    push(now + *row.session.abandon_after, EventKind::wait_end,
                 {slot.value, generations_[slot.value], UINT32_MAX - 1});
   }
   ThreadRow& main = row.threads[0];
@@ -103,7 +103,7 @@ void Simulation::start_step(SessionSlot slot, Vertex vertex, Time now) {
       if (next.call.recorded && *next.call.recorded > now) {
         // The recorded time stands for whatever the session waited for before this call.
         set_phase(slot, next.thread, thread.after == After::tool ? Phase::tool : Phase::person, now);
-        queue_.push(*next.call.recorded, static_cast<std::uint8_t>(EventKind::wait_end), {slot.value, generations_[slot.value], vertex});
+        push(*next.call.recorded, EventKind::wait_end, {slot.value, generations_[slot.value], vertex});
       } else {
         issue_call(slot, vertex, now);
       }
@@ -119,7 +119,7 @@ void Simulation::start_step(SessionSlot slot, Vertex vertex, Time now) {
       break;
     case traffic::StepKind::human:
       set_phase(slot, next.thread, Phase::person, now);
-      queue_.push(now + next.human.time, static_cast<std::uint8_t>(EventKind::wait_end), {slot.value, generations_[slot.value], vertex});
+      push(now + next.human.time, EventKind::wait_end, {slot.value, generations_[slot.value], vertex});
       break;
     case traffic::StepKind::fork:
       set_phase(slot, next.thread, Phase::agents, now);
@@ -186,7 +186,7 @@ void Simulation::dispatch_tool(const ToolTry& entry) {
     free_tries_.pop_back();
     tries_[index] = entry;
   }
-  queue_.push(entry.queued, static_cast<std::uint8_t>(EventKind::tool_dispatch), {index});
+  push(entry.queued, EventKind::tool_dispatch, {index});
 }
 
 // A try asks for a worker: it runs at once or waits its turn.
@@ -210,7 +210,7 @@ void Simulation::run_tool(std::uint32_t index, Time now) {
   const traffic::Step& call = step(entry.session, entry.vertex);
   set_phase(entry.session, call.thread, Phase::tool, now);
   entry.began = now;
-  queue_.push(now + call.tool.attempts[entry.attempt].time, static_cast<std::uint8_t>(EventKind::wait_end), {index, 0, UINT32_MAX});
+  push(now + call.tool.attempts[entry.attempt].time, EventKind::wait_end, {index, 0, UINT32_MAX});
 }
 
 // The worker goes to the next try in line that somebody still waits for.
@@ -231,7 +231,7 @@ void Simulation::tool_ended(std::uint32_t index, Time now) {
   const bool gone = generations_[done.session.value] != done.generation;  // the session ended while the tool ran on
   const traffic::ToolStep* tool = gone ? nullptr : &step(done.session, done.vertex).tool;
   const bool failed = !gone && tool->attempts[done.attempt].fails;
-  out_->on(ToolEnded{done.tool, done.traffic, done.began - done.queued, now - done.began, failed, now});
+  emit(ToolEnded{done.tool, done.traffic, done.began - done.queued, now - done.began, failed, now});
   if (gone) return;
   const std::uint32_t thread = step(done.session, done.vertex).thread;
   if (failed && done.attempt + 1 < tool->attempts.size()) {
@@ -258,7 +258,7 @@ void Simulation::end_thread(SessionSlot slot, std::uint32_t thread, bool last, T
   ThreadRow& ended = row.threads[thread];
   owners_.close(ended.owner, now);
   ended.phase = Phase::idle;
-  out_->on(ThreadEnded{slot, row.traffic, thread, row.session.threads[thread].parent, ended.start, now, last, ended.booked});
+  emit(ThreadEnded{slot, row.traffic, thread, row.session.threads[thread].parent, ended.start, now, last, ended.booked});
 }
 
 void Simulation::end_session(SessionSlot slot, SessionEnd end, Time now) {
@@ -284,7 +284,7 @@ void Simulation::end_session(SessionSlot slot, SessionEnd end, Time now) {
   }
   row.live = false;
   measured_open_ -= row.measured;
-  out_->on(SessionEnded{slot, row.traffic, row.session.index, end, row.started, now, row.critical_path, planned, main.booked});
+  emit(SessionEnded{slot, row.traffic, row.session.index, end, row.started, now, row.critical_path, planned, main.booked});
   const ClassId traffic = row.traffic;
   if (row.zombies == 0) sessions_.close(slot);
   if (end == SessionEnd::cut) return;
@@ -307,7 +307,7 @@ void Simulation::book(SessionSlot slot, std::uint32_t thread, Cause cause, Durat
   const auto index = static_cast<std::size_t>(cause);
   booked.booked[index] += duration;
   if (booked.call) sessions_[booked.call].fact.booked[index] += duration;
-  out_->on(TimeBooked{slot, row.traffic, thread, cause, duration, at, window_open_ && !window_closed_});
+  emit(TimeBooked{slot, row.traffic, thread, cause, duration, at, window_open_ && !window_closed_});
 }
 
 // Books everything up to `now` by what the thread has been doing.

@@ -57,4 +57,12 @@ struct Setup {
   bool skip_ahead = true;    // false: every step by itself (slower, same facts)
 };
 
+// How far a run has come.
+struct Progress {
+  Time now;
+  Time end = kNever;  // kNever when the run has no stated end
+  std::int64_t events = 0;
+  std::int64_t steps = 0;
+};
+
 }  // namespace marea::cluster

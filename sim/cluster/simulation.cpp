@@ -14,13 +14,13 @@ constexpr std::int64_t kProgressPeriod = 1 << 13;  // events between two questio
 
 }  // namespace
 
-Simulation::Simulation(Setup setup, Observer& observer)
+Simulation::Simulation(Setup setup, std::vector<Observer*> observers)
     : seed_(setup.seed),
       classes_(std::move(setup.classes)),
       window_(setup.window),
       sample_period_(setup.sample_period),
       skip_ahead_(setup.skip_ahead),
-      out_(&observer),
+      observers_(std::move(observers)),
       armed_(classes_.size(), false) {
   for (PoolSetup& pool_setup : setup.pools) {
     const std::size_t first = replicas_.size();
@@ -40,11 +40,11 @@ Simulation::Simulation(Setup setup, Observer& observer)
 Simulation::~Simulation() = default;
 
 bool Simulation::run(const std::function<bool(const Progress&)>& progress) {
-  out_->on(RunStarted{static_cast<std::int64_t>(classes_.size()), static_cast<std::int64_t>(replicas_.size())});
+  emit(RunStarted{static_cast<std::int64_t>(classes_.size()), static_cast<std::int64_t>(replicas_.size())});
   if (window_.start == kStart) {
     open_window(kStart);
   } else {
-    queue_.push(window_.start, EventKind::window_edge, {});
+    push(window_.start, EventKind::window_edge, {});
   }
   if (window_.end != kNever) {
     push_own(window_.end, EventKind::window_edge, {1});
@@ -76,7 +76,7 @@ bool Simulation::run(const std::function<bool(const Progress&)>& progress) {
 
 void Simulation::dispatch(const Event& event) {
   const EventData& data = event.data;
-  switch (static_cast<EventKind>(event.kind)) {
+  switch (static_cast<EventKind>(event.kind())) {
     case EventKind::window_edge:
       if (data.a == 0) open_window(now_);
       if (data.a == 1) close_window(now_);
@@ -116,17 +116,25 @@ bool Simulation::over() const {
   return queue_.size() == static_cast<std::size_t>(own_events_) && window_.end == kNever;
 }
 
+void Simulation::push(Time at, EventKind kind, EventData data) { queue_.push(at, static_cast<std::uint8_t>(kind), data); }
+
+// An event of a replica; ties go by its number, so that they do not depend on how far ahead it was planned.
+void Simulation::push(Time at, EventKind kind, const Replica& replica, std::uint32_t plan) {
+  queue_.push(at, static_cast<std::uint8_t>(kind), replica.id().value, {replica.id().value, plan});
+}
+
 // An event that does not keep the run alive.
 void Simulation::push_own(Time at, EventKind kind, EventData data) {
   ++own_events_;
-  queue_.push(at, static_cast<std::uint8_t>(kind), data);
+  push(at, kind, data);
 }
 
 void Simulation::open_window(Time now) {
   book_all(now);
   for (Replica& replica : replicas_) {
-    if (replica.busy()) out_->on(replica.catch_up(now));
-    replica.engine().pool().start_account(now);
+    if (replica.busy()) emit(replica.catch_up(now));
+    replica.engine().pool().flush(now);
+    replica.engine().pool().clear_account();
   }
   window_open_ = true;
 }
@@ -138,6 +146,7 @@ void Simulation::close_window(Time now) {
   flush_memory(now);
   window_.end = now;
   window_closed_ = true;
+  emit(WindowClosed{now});
 }
 
 void Simulation::book_all(Time now) {
@@ -150,12 +159,13 @@ void Simulation::book_all(Time now) {
 
 void Simulation::flush_memory(Time now) {
   for (Replica& replica : replicas_) {
-    if (replica.busy()) out_->on(replica.catch_up(now));
-    const kv::MemoryAccount& account = replica.engine().pool().finish_account(now);
+    if (replica.busy()) emit(replica.catch_up(now));
+    kv::Pool& pool = replica.engine().pool();
+    pool.flush(now);
     for (int state = 0; state < kKvStates; ++state) {
       for (int owner = 0; owner < kKvOwners; ++owner) {
-        const unsigned __int128 value = account.token_nanoseconds[state][owner];
-        if (value > 0) out_->on(MemoryBooked{replica.id(), static_cast<KvState>(state), static_cast<KvOwner>(owner), value});
+        const auto value = pool.account().total(static_cast<KvState>(state), static_cast<KvOwner>(owner));
+        if (value > 0) emit(MemoryBooked{replica.id(), static_cast<KvState>(state), static_cast<KvOwner>(owner), value});
       }
     }
   }
@@ -163,10 +173,10 @@ void Simulation::flush_memory(Time now) {
 
 void Simulation::sample(Time now) {
   for (Replica& replica : replicas_) {
-    if (replica.busy()) out_->on(replica.catch_up(now));
+    if (replica.busy()) emit(replica.catch_up(now));
     const serving::VllmV1::Load load = replica.engine().load();
     const kv::Pool& pool = replica.engine().pool();
-    out_->on(ReplicaSampled{replica.id(), now, load.waiting, load.running, pool.usable_blocks(), pool.referenced_blocks(), pool.cached_blocks()});
+    emit(ReplicaSampled{replica.id(), now, load.waiting, load.running, pool.usable_blocks(), pool.referenced_blocks(), pool.cached_blocks()});
   }
 }
 
@@ -178,12 +188,12 @@ void Simulation::cut_all(Time now) {
   }
   RunEnded ended{.at = now, .window_start = window_.start, .window_end = window_.end, .events = events_, .preemptions = preemptions_};
   for (Replica& replica : replicas_) {
-    if (replica.busy()) out_->on(replica.catch_up(now));
+    if (replica.busy()) emit(replica.catch_up(now));
     ended.steps += replica.steps();
     ended.changed_steps += replica.changed_steps();
     ended.evicted_blocks += replica.engine().pool().evicted_blocks();
   }
-  out_->on(ended);
+  emit(ended);
 }
 
 }  // namespace marea::cluster

@@ -35,16 +35,10 @@ struct EventData {
   std::uint32_t c = 0;
 };
 
-struct Progress {
-  Time now;
-  Time end;  // kNever when the run has no stated end
-  std::int64_t events = 0;
-  std::int64_t steps = 0;
-};
-
 class Simulation {
  public:
-  Simulation(Setup setup, Observer& observer);
+  // Every fact goes to every observer, in this order.
+  Simulation(Setup setup, std::vector<Observer*> observers);
   ~Simulation();
 
   // Runs to the end. `progress` is asked every few thousand events; when it returns false the run stops there and everything under way is
@@ -77,6 +71,11 @@ class Simulation {
   };
   using Event = EventQueue<EventData>::Entry;
 
+  template <class Fact>
+  void emit(const Fact& fact) {
+    for (Observer* observer : observers_) observer->on(fact);
+  }
+
   // simulation.cpp: the loop, the window, the end
   void dispatch(const Event& event);
   bool over() const;
@@ -86,6 +85,8 @@ class Simulation {
   void flush_memory(Time now);
   void sample(Time now);
   void cut_all(Time now);
+  void push(Time at, EventKind kind, EventData data);
+  void push(Time at, EventKind kind, const Replica& replica, std::uint32_t plan = 0);
   void push_own(Time at, EventKind kind, EventData data);
   bool inside(Time at) const { return at >= window_.start && at < window_.end; }
 
@@ -130,7 +131,7 @@ class Simulation {
   Window window_;
   Duration sample_period_;
   bool skip_ahead_;
-  Observer* out_;
+  std::vector<Observer*> observers_;
   EventQueue<EventData> queue_;
   kv::Owners owners_;
   std::vector<std::unique_ptr<Pool>> pools_;

@@ -10,6 +10,7 @@
 #include "sim/base/section.h"
 #include "sim/cluster/router.h"
 #include "sim/serving/scheduler.h"
+#include "sim/traffic/trace.h"
 
 namespace marea::run {
 
@@ -23,6 +24,7 @@ struct PluginRow {
 
 std::span<const PluginRow<cluster::RouterRecipe>> routers();
 std::span<const PluginRow<serving::SchedulerRecipe>> schedulers();
+std::span<const traffic::TraceFormat> trace_formats();
 
 // Reads `kind: name` with its parameters, or a bare name, and hands back the recipe. `common` may take further keys of the same map first.
 template <class Recipe>

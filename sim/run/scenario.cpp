@@ -1,6 +1,8 @@
 // Reading a scenario from its tree: every section, every default, every check that needs more than one of them.
 #include "sim/run/scenario.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -149,7 +151,7 @@ void read_kv(const std::optional<Value>& value, Scenario::State& state) {
   for (PoolSpec& pool : state.pools) pool.limits = limits;
 }
 
-void read_run(const std::optional<Value>& value, Scenario::State& state, bool& stationary) {
+void read_run(const std::optional<Value>& value, Scenario::State& state) {
   state.sample_period = std::chrono::seconds(10);
   state.window.drain = std::chrono::hours(1);
   if (!value) return;
@@ -160,11 +162,151 @@ void read_run(const std::optional<Value>& value, Scenario::State& state, bool& s
     if (state.window.end <= state.window.start) duration->fail("the run ends before its warm-up is over; take a duration longer than warmup");
   }
   if (const auto drain = section.optional("drain")) state.window.drain = drain->duration();
-  if (const auto start = section.optional("start")) stationary = start->one_of({"empty", "stationary"}, "start") == "stationary";
+  if (const auto start = section.optional("start")) state.stationary = start->one_of({"empty", "stationary"}, "start") == "stationary";
   if (const auto seed = section.optional("seed")) state.seed = static_cast<std::uint64_t>(seed->integer(0, INT64_MAX));
   if (const auto sample = section.optional("sample")) state.sample_period = sample->duration();
   section.close();
 }
 
+std::size_t pool_index(const Value& where, const Scenario::State& state, const std::string& name) {
+  std::vector<std::string> names;
+  for (std::size_t index = 0; index < state.pools.size(); ++index) {
+    if (state.pools[index].name == name) return index;
+    names.push_back(state.pools[index].name);
+  }
+  const std::string near = nearest(name, names);
+  where.fail("there is no pool of replicas named '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
+void read_traffic(const Value& value, const traffic::NamedPrograms& programs, const fs::path& folder, const SearchPath& path, Scenario::State& state) {
+  traffic::ClassContext context;
+  context.formats = trace_formats();
+  context.programs = &programs;
+  context.find_file = [&](const Value& name) {
+    if (const auto file = path.find_file(name.text(), folder)) return file->string();
+    name.fail("there is no file '" + name.text() + "' beside the scenario or in MAREA_PATH");
+  };
+  std::set<std::string> names;
+  for (const Value& item : value.items()) {
+    Section section(item);
+    traffic::ClassSpec spec = traffic::read_class(section, context);
+    if (!names.insert(spec.name).second) item.fail("there are two traffic classes named '" + spec.name + "'; give each a name of its own");
+    if (!spec.pool.empty()) pool_index(item, state, spec.pool);
+    if (const auto* replay = std::get_if<traffic::Replay>(&spec.sessions)) {
+      for (const auto& [model, pool] : replay->pools) pool_index(item, state, pool);
+    }
+    const bool endless = std::holds_alternative<traffic::Programs>(spec.sessions) || std::get<traffic::Replay>(spec.sessions).repeat;
+    if (endless && !spec.limit && state.window.end == kNever) {
+      item.fail("this traffic never ends, so run.duration (or `sessions` here) is needed");
+    }
+    state.classes.push_back(std::move(spec));
+  }
+  if (state.classes.empty()) value.fail("at least one traffic class is expected");
+}
+
+// Makes trace files of the resolved text findable from anywhere: those that lie beside the scenario get their whole path.
+void anchor_traces(Tree& tree, const fs::path& folder) {
+  Tree* traffic = tree.find("traffic");
+  if (traffic == nullptr) return;
+  for (Tree& item : traffic->items) {
+    Tree* trace = item.find("trace");
+    Tree* file = trace == nullptr ? nullptr : trace->find("file");
+    if (file == nullptr || file->kind != Tree::Kind::scalar) continue;
+    std::error_code none;
+    if (fs::path(file->text).is_relative() && fs::is_regular_file(folder / file->text, none)) file->text = fs::absolute(folder / file->text).lexically_normal().string();
+  }
+}
+
+// Writes a default into the resolved tree where the scenario is silent.
+void fill(Tree& tree, std::string_view section, std::string_view key, std::string text) {
+  Tree* map = tree.find(section);
+  if (map == nullptr) {
+    tree.entries.push_back({std::string(section), {}, {}});
+    map = &tree.entries.back().value;
+    map->kind = Tree::Kind::map;
+  }
+  if (map->find(key) != nullptr) return;
+  Tree value;
+  value.kind = Tree::Kind::scalar;
+  value.text = std::move(text);
+  map->entries.push_back({std::string(key), {}, std::move(value)});
+}
+
+void fill_defaults(const Scenario::State& state, spec::Format kv, Tree& tree) {
+  const auto tokens = [](std::int64_t value) { return std::to_string(value) + " tok"; };
+  const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
+  const serving::VllmV1Params& engine = state.engine;
+  fill(tree, "service", "kv", std::string(spec::name(kv)));
+  fill(tree, "cluster", "nodes", "1");
+  fill(tree, "serving", "engine", "vllm-v1");
+  fill(tree, "serving", "free_order", engine.free_order == serving::FreeOrder::append ? "append" : "unhashed-first");
+  fill(tree, "serving", "reserve_full_prompt", flag(engine.reserve_full_prompt));
+  fill(tree, "serving", "watermark", fmt::format("{}", engine.watermark));
+  fill(tree, "serving", "async", flag(engine.async));
+  fill(tree, "serving", "block", tokens(engine.block));
+  fill(tree, "serving", "batch_tokens", tokens(engine.batch_tokens));
+  fill(tree, "serving", "sequences", std::to_string(engine.sequences));
+  fill(tree, "serving", "max_length", tokens(engine.max_length));
+  fill(tree, "serving", "chunked_prefill", flag(engine.chunked_prefill));
+  fill(tree, "serving", "prefix_caching", flag(engine.prefix_caching));
+  fill(tree, "serving", "front_end", exact(state.front_end));
+  fill(tree, "serving", "scheduler", "fcfs");
+  fill(tree, "serving", "router", "round-robin");
+  fill(tree, "kv", "memory_fraction", fmt::format("{}", state.pools.front().limits.memory_fraction));
+  fill(tree, "kv", "eviction", "lru");
+  fill(tree, "run", "warmup", exact(since_start(state.window.start)));
+  fill(tree, "run", "drain", exact(state.window.drain));
+  fill(tree, "run", "start", state.stationary ? "stationary" : "empty");
+  fill(tree, "run", "seed", std::to_string(state.seed));
+  fill(tree, "run", "sample", exact(state.sample_period));
+}
+
 }  // namespace
+
+Scenario Scenario::load(const ScenarioSource& source, const SearchPath& path) {
+  const fs::path folder = fs::path(source.file).parent_path();
+  auto state = std::make_shared<State>();
+  Tree tree = source.text ? parse_yaml(*source.text, source.file) : read_yaml(source.file);
+  state->tree = scenario_tree(std::move(tree), folder, source.settings, path);
+  Section section{Value(state->tree, "")};
+  state->name = section.required("name").text();
+  if (const auto about = section.optional("about")) state->about = about->text();
+  spec::Format weights{};
+  spec::Format kv{};
+  read_service(section.required("service"), *state, weights, kv);
+  read_cluster(section.required("cluster"), *state, weights, kv);
+  read_serving(section.optional("serving"), *state);
+  read_kv(section.optional("kv"), *state);
+  read_run(section.optional("run"), *state);
+  const auto named = section.optional("programs");
+  const traffic::NamedPrograms programs = named ? traffic::NamedPrograms(*named) : traffic::NamedPrograms();
+  read_traffic(section.required("traffic"), programs, folder, path, *state);
+  section.close();
+  programs.check();
+  fill_defaults(*state, kv, state->tree);
+  anchor_traces(state->tree, folder);
+  return Scenario(std::move(state));
+}
+
+const std::string& Scenario::name() const { return state_->name; }
+const std::string& Scenario::about() const { return state_->about; }
+std::string Scenario::resolved() const { return to_yaml(state_->tree); }
+std::string Scenario::quality_mark() const { return {}; }
+std::string Scenario::calibration() const { return {}; }
+std::uint64_t Scenario::seed() const { return state_->seed; }
+
+std::vector<std::string> Scenario::classes() const {
+  std::vector<std::string> names;
+  for (const traffic::ClassSpec& spec : state_->classes) names.push_back(spec.name);
+  return names;
+}
+
+std::vector<std::string> Scenario::replicas() const {
+  std::vector<std::string> names;
+  for (const PoolSpec& pool : state_->pools) {
+    for (int index = 0; index < pool.replicas; ++index) names.push_back(fmt::format("{}/{}", pool.name, index));
+  }
+  return names;
+}
+
 }  // namespace marea::run

@@ -6,7 +6,7 @@
 
 #include "sim/base/tree.h"
 #include "sim/run/scenario.h"
-#include "sim/traffic/class_spec.h"
+#include "sim/traffic/traffic_class.h"
 
 namespace marea::run {
 
@@ -26,7 +26,7 @@ struct Scenario::State {
   bool sticky_agents = false;
   Duration front_end{};
   std::vector<traffic::ClassSpec> classes;
-  std::vector<std::size_t> class_pools;  // index into pools, by class
+  bool stationary = false;
   cluster::Window window;
   Duration sample_period{};
   std::uint64_t seed = 1;

@@ -18,12 +18,7 @@ namespace marea::run {
 // How many rows of a run are kept beside its results.
 enum class Detail : std::uint8_t { summary, sessions, requests, steps };
 
-struct Progress {
-  Time now;
-  Time end;
-  std::int64_t events = 0;
-  std::int64_t steps = 0;
-};
+using cluster::Progress;
 
 // Takes the rows of a run as they happen.
 struct RowSink {

@@ -1,0 +1,35 @@
+// Every policy and trace format there is, one row each.
+#include "sim/run/plugins.h"
+
+#include <array>
+#include <memory>
+
+#include "sim/cluster/routers/least_requests.h"
+#include "sim/cluster/routers/least_tokens.h"
+#include "sim/cluster/routers/power_of_two.h"
+#include "sim/cluster/routers/prefix_affinity.h"
+#include "sim/cluster/routers/prefix_index.h"
+#include "sim/cluster/routers/round_robin.h"
+#include "sim/cluster/routers/session_affinity.h"
+
+namespace marea::run {
+
+namespace {
+
+template <class Policy>
+PluginRow<cluster::RouterRecipe> router() {
+  return {Policy::name, Policy::summary, [](Section& section) -> cluster::RouterRecipe {
+            return [params = Policy::Params::read(section)](const cluster::PrefixIndex& index) { return std::make_unique<Policy>(params, index); };
+          }};
+}
+
+}  // namespace
+
+std::span<const PluginRow<cluster::RouterRecipe>> routers() {
+  using namespace cluster::routers;
+  static const std::array rows = {router<RoundRobin>(),      router<LeastRequests>(),  router<LeastTokens>(),       router<PowerOfTwo>(),
+                                  router<SessionAffinity>(), router<PrefixAffinity>(), router<PrefixIndexAffinity>()};
+  return rows;
+}
+
+}  // namespace marea::run

@@ -1,0 +1,169 @@
+// From a scenario to a result: builds the cluster and its observers, runs the clock, gathers the results.
+#include "sim/run/simulate.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "sim/base/quantity.h"
+#include "sim/cluster/simulation.h"
+#include "sim/metrics/observers.h"
+#include "sim/run/scenario_state.h"
+
+namespace marea::run {
+
+namespace {
+
+// Hands the facts that become rows to their sink.
+class RowObserver final : public cluster::Observer {
+ public:
+  RowObserver(RowSink& rows, Detail detail) : rows_(rows), detail_(detail) {}
+
+  void on(const cluster::SessionEnded& fact) override {
+    if (detail_ >= Detail::sessions) rows_.session(fact);
+  }
+  void on(const cluster::CallEnded& fact) override {
+    if (detail_ >= Detail::requests) rows_.call(fact);
+  }
+  void on(const cluster::StepsRun& fact) override {
+    if (detail_ >= Detail::steps) rows_.step(fact);
+  }
+
+ private:
+  RowSink& rows_;
+  Detail detail_;
+};
+
+cost::MemoryAccount account_of(const Scenario::State& state, const PoolSpec& pool) {
+  return cost::account(state.model, state.node.device, pool.deployment, pool.limits);
+}
+
+void require_fit(const Scenario& scenario) {
+  const Scenario::State& state = scenario.state();
+  for (const PoolSpec& pool : state.pools) {
+    const cost::MemoryAccount account = account_of(state, pool);
+    if (account.fits()) continue;
+    DoesNotFit error(account.blocks == 0
+                         ? fmt::format("{} does not fit: a replica of pool {} has no room for any KV on {} x {}", state.model.name, pool.name,
+                                       pool.deployment.tensor, state.node.device.name)
+                         : fmt::format("{} does not fit: one sequence of {} tokens needs {} more per GPU than a replica of pool {} has; the longest that fits is {} tokens",
+                                       state.model.name, account.max_length, show_binary(account.missing), pool.name, account.longest));
+    error.account = memory_report(scenario);
+    throw error;
+  }
+}
+
+// Replications after the first draw everything anew.
+std::uint64_t seed_of(std::uint64_t seed, int replication) {
+  return replication == 0 ? seed : RandomStream(seed, "replication", static_cast<std::uint64_t>(replication)).bits();
+}
+
+struct Built {
+  cluster::Setup cluster;
+  metrics::ObserverSetup observers;
+};
+
+void add_pools(const Scenario::State& state, Built& built) {
+  for (std::size_t index = 0; index < state.pools.size(); ++index) {
+    const PoolSpec& pool = state.pools[index];
+    const cost::MemoryAccount account = account_of(state, pool);
+    serving::VllmV1Params engine = state.engine;
+    engine.blocks = account.blocks;
+    built.cluster.pools.push_back({.name = pool.name,
+                                   .replicas = pool.replicas,
+                                   .engine = engine,
+                                   .cost = cost::StepCost(state.model, state.node.device, pool.deployment, state.host, engine.batch_tokens),
+                                   .scheduler = state.scheduler,
+                                   .router = state.router,
+                                   .view_age = state.view_age,
+                                   .sticky_agents = state.sticky_agents,
+                                   .front_end = state.front_end});
+    built.observers.pools.push_back(pool.name);
+    for (int replica = 0; replica < pool.replicas; ++replica) {
+      built.observers.replicas.push_back({.pool = index,
+                                          .pool_tokens = (account.blocks - 1) * account.block,
+                                          .bytes_per_token = account.per_token.value * pool.deployment.tensor});
+    }
+    for (const cost::MemoryRow& row : account.rows) {
+      if (row.name == "KV pool" || row.bytes.value <= 0) continue;
+      built.observers.static_memory.push_back({index, row.name, row.bytes * pool.deployment.tensor});
+    }
+  }
+}
+
+void add_traffic(const Scenario::State& state, Built& built, std::uint64_t seed) {
+  const bool tool_names_clash = state.classes.size() > 1;
+  for (std::uint32_t index = 0; index < state.classes.size(); ++index) {
+    const traffic::ClassSpec& spec = state.classes[index];
+    const traffic::LoadOptions options{.seed = seed,
+                                       .traffic = index,
+                                       .first_tool = static_cast<std::uint32_t>(built.cluster.tools.size()),
+                                       .stationary = state.stationary};
+    std::size_t pool = 0;
+    while (!spec.pool.empty() && state.pools[pool].name != spec.pool) ++pool;
+    built.cluster.classes.push_back({spec.name, traffic::make_load(spec, options), pool});
+    built.observers.classes.push_back(spec.name);
+    built.observers.load_modes.push_back(built.cluster.classes.back().load->mode());
+    for (const traffic::ToolSpec& tool : spec.tools) {
+      const std::string name = tool_names_clash ? spec.name + "/" + tool.name : tool.name;
+      built.cluster.tools.push_back({name, tool.workers});
+      built.observers.tools.push_back({name, tool.workers});
+    }
+  }
+}
+
+Built build(const Scenario::State& state, std::uint64_t seed, bool skip_ahead) {
+  Built built;
+  built.cluster.seed = seed;
+  built.cluster.window = state.window;
+  built.cluster.sample_period = state.sample_period;
+  built.cluster.skip_ahead = skip_ahead;
+  built.observers.window = {state.window.start, state.window.end};
+  built.observers.sample_period = state.sample_period;
+  built.observers.targets = state.targets;
+  add_pools(state, built);
+  add_traffic(state, built, seed);
+  return built;
+}
+
+}  // namespace
+
+MemoryReport memory_report(const Scenario& scenario) {
+  MemoryReport report;
+  const Scenario::State& state = scenario.state();
+  for (const PoolSpec& pool : state.pools) {
+    for (const cost::MemoryRow& row : account_of(state, pool).rows) {
+      report.rows.push_back({pool.name, row.name, row.bytes.value, std::string(spec::name(row.status))});
+    }
+  }
+  return report;
+}
+
+RunOutput simulate(const Scenario& scenario, const RunOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
+  require_fit(scenario);
+  const Scenario::State& state = scenario.state();
+  const std::uint64_t seed = seed_of(options.seed.value_or(state.seed), options.replication);
+  Built built = build(state, seed, options.skip_ahead);
+  std::vector<traffic::Load*> loads;
+  for (const cluster::ClassSetup& traffic : built.cluster.classes) loads.push_back(traffic.load.get());
+  metrics::Observers observers(built.observers);
+  std::vector<cluster::Observer*> watching{&observers};
+  std::optional<RowObserver> rows;
+  if (options.rows != nullptr) watching.push_back(&rows.emplace(*options.rows, options.detail));
+  cluster::Simulation simulation(std::move(built.cluster), watching);
+  RunOutput output;
+  output.interrupted = !simulation.run(options.progress);
+  output.results = observers.finish();
+  for (std::size_t index = 0; index < loads.size(); ++index) {
+    for (const traffic::Load::Note& note : loads[index]->notes()) {
+      output.results.notes.push_back({state.classes[index].name + ": " + note.text, note.count});
+    }
+  }
+  output.memory = memory_report(scenario);
+  output.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return output;
+}
+
+}  // namespace marea::run
