@@ -240,7 +240,7 @@ std::string run_key(const RunRecord& run) {
   for (const std::string& field :
        {run.scenario, run.version, run.commit, std::to_string(run.seed), std::to_string(run.replication), run.calibration})
     text += fmt::format("{}:{}", field.size(), field);
-  return metrics::hash128(text);
+  return metrics::combined_fingerprint({text});
 }
 
 Store::Store(const std::string& file, Mode mode, Duration patience) : database_(open_checked(file, mode, patience)) {
@@ -273,8 +273,10 @@ Store::Stored Store::put(const RunRecord& run, const metrics::Results& results, 
       stored = {find.integer(0), Put::same};
       if (find.text(1) != run.fingerprint)
         throw InternalError(
-            fmt::format("run {} of {} had fingerprint {}, the same run now gives {}: the same inputs must give the same result", stored.id,
-                        file(), find.text(1), run.fingerprint));
+            fmt::format("run {} of {} had fingerprint {}, the same run now gives {}: the same inputs must give the same result; if the "
+                        "program was changed without "
+                        "a new version, name another file with --db",
+                        stored.id, file(), find.text(1), run.fingerprint));
       const std::string before = find.text(2);
       bool more = true;
       for (int level = static_cast<int>(run.detail); level <= static_cast<int>(Detail::steps); ++level)
