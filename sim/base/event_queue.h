@@ -1,6 +1,8 @@
-// The queue of future events: a 4-ary heap in one vector, ordered by (time, kind, order). Nothing is allocated once it has reached its size.
+// The queue of a simulation: what happens next, in the order (time, kind, order of arrival). A 4-ary heap in one vector: its four
+// children share cache lines and it is half as deep as a binary one. Nothing is allocated once the vector has grown to its peak.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -10,73 +12,103 @@
 
 namespace marea {
 
-// Data: a small copyable payload. `kind` breaks ties of time, `order` those of kind.
-template <class Data>
+// What most events need: two dense indices.
+struct TwoIndices {
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+};
+
+template <class Payload = TwoIndices>
 class EventQueue {
  public:
-  struct Entry {
+  struct Event {
     Time time;
-    std::uint64_t rank = 0;  // kind in the highest byte, order below it
-    Data data{};
-    std::uint8_t kind() const { return static_cast<std::uint8_t>(rank >> 56); }
+    std::uint8_t kind = 0;
+    Payload payload{};
   };
-
-  // First in, first out among entries of the same time and kind.
-  void push(Time time, std::uint8_t kind, const Data& data) { push(time, kind, next_order_++, data); }
-
-  // With an order of the caller's own (below 2^56), for kinds whose ties must not depend on when they were pushed. One kind uses one of the two.
-  void push(Time time, std::uint8_t kind, std::uint64_t order, const Data& data) {
-    heap_.push_back({time, (std::uint64_t{kind} << 56) | order, data});
-    rise(heap_.size() - 1);
-  }
 
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
-  const Entry& top() const { return heap_.front(); }
+  void reserve(std::size_t events) { heap_.reserve(events); }
+  // Forgets all events; the numbering goes on, so first in, first out holds across it.
+  void clear() { heap_.clear(); }
 
-  // Takes the earliest entry out. Requires !empty().
-  Entry pop() {
-    check(!heap_.empty(), "an event was taken from an empty queue");
-    Entry first = heap_.front();
+  // Adds an event at a time that is not negative. Among equal (time, kind) the one pushed first comes out first.
+  void push(Time time, std::uint8_t kind, Payload payload) {
+    const Entry entry{time.time_since_epoch().count(), (static_cast<std::uint64_t>(kind) << kSequenceBits) | next_, std::move(payload)};
+    check(entry.time >= 0, "an event before the start of the run");
+    check(++next_ >> kSequenceBits == 0, "the event queue ends after 2^56 events");
+    heap_.push_back(entry);
+    rise(heap_.size() - 1, entry);
+  }
+
+  // The next event. Requires !empty().
+  Event top() const { return to_event(heap_.front()); }
+  Time next_time() const { return Time{Duration{heap_.front().time}}; }
+
+  // Takes the next event out. Requires !empty().
+  Event pop() {
+    const Entry first = heap_.front();
     const Entry last = heap_.back();
     heap_.pop_back();
     if (!heap_.empty()) sink(last);
-    return first;
+    return to_event(first);
   }
 
  private:
-  static bool before(const Entry& a, const Entry& b) { return a.time != b.time ? a.time < b.time : a.rank < b.rank; }
+  static constexpr int kSequenceBits = 56;
+  static constexpr std::size_t kWays = 4;
+  __extension__ typedef unsigned __int128 Key;
 
-  void rise(std::size_t hole) {
-    const Entry entry = heap_[hole];
-    while (hole > 0) {
-      const std::size_t parent = (hole - 1) / 4;
-      if (!before(entry, heap_[parent])) break;
-      heap_[hole] = heap_[parent];
-      hole = parent;
-    }
-    heap_[hole] = entry;
+  struct Entry {
+    Duration::rep time;
+    std::uint64_t order;  // kind above sequence
+    Payload payload;
+
+    // One comparison of 128 bits without a branch; the order of events is unpredictable, so branches would be mispredicted. Times are not
+    // negative.
+    Key key() const { return static_cast<Key>(static_cast<std::uint64_t>(time)) << 64 | order; }
+    bool before(const Entry& other) const { return key() < other.key(); }
+  };
+
+  static Event to_event(const Entry& entry) {
+    return {Time{Duration{entry.time}}, static_cast<std::uint8_t>(entry.order >> kSequenceBits), entry.payload};
   }
 
-  // Puts `entry` into the hole at the root.
+  void rise(std::size_t at, const Entry& entry) {
+    while (at > 0) {
+      const std::size_t parent = (at - 1) / kWays;
+      if (!entry.before(heap_[parent])) break;
+      heap_[at] = heap_[parent];
+      at = parent;
+    }
+    heap_[at] = entry;
+  }
+
+  // Puts `entry` into the hole at the root. The hole goes down to a leaf along the earliest children and the entry rises from there: it
+  // came from the bottom, so it belongs near the bottom, and this saves a comparison on every level.
   void sink(const Entry& entry) {
     const std::size_t size = heap_.size();
     std::size_t hole = 0;
-    for (std::size_t child = 1; child < size; child = 4 * hole + 1) {
-      const std::size_t end = child + 4 < size ? child + 4 : size;
+    while (true) {
+      const std::size_t child = hole * kWays + 1;
+      if (child >= size) break;
       std::size_t least = child;
-      for (std::size_t other = child + 1; other < end; ++other) {
-        if (before(heap_[other], heap_[least])) least = other;
+      if (child + kWays <= size) {  // all four: the earlier of each pair, then the earlier of the two
+        const std::size_t left = child + (heap_[child + 1].before(heap_[child]) ? 1 : 0);
+        const std::size_t right = child + 2 + (heap_[child + 3].before(heap_[child + 2]) ? 1 : 0);
+        least = heap_[right].before(heap_[left]) ? right : left;
+      } else {
+        for (std::size_t other = child + 1; other < size; ++other) least = heap_[other].before(heap_[least]) ? other : least;
       }
-      if (!before(heap_[least], entry)) break;
       heap_[hole] = heap_[least];
       hole = least;
     }
-    heap_[hole] = entry;
+    rise(hole, entry);
   }
 
   std::vector<Entry> heap_;
-  std::uint64_t next_order_ = 0;
+  std::uint64_t next_ = 0;
 };
 
 }  // namespace marea

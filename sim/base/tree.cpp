@@ -54,7 +54,7 @@ class Builder : public YAML::EventHandler {
 
   Mark place(const YAML::Mark& mark) const { return mark.is_null() ? Mark{file_} : Mark{file_, mark.line + 1, mark.column + 1}; }
 
-  [[noreturn]] void fail(const Mark& mark, std::string_view message) const { throw ConfigError(mark, path(), message); }
+  [[noreturn]] void fail(const Mark& mark, std::string_view message) const { throw ConfigError(mark, excerpt(path(), 120), message); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ > 0) fail(place(mark), "a second document or left-over text starts here; a file holds one YAML document");
@@ -156,7 +156,7 @@ class Builder : public YAML::EventHandler {
   }
 
   void open(Tree::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (wants_key()) fail(place(mark), "a list or map as a key; every key is a plain name");
+    if (wants_key()) fail(place(mark), "a list or map as a key, or one that is never closed; every key is a plain name");
     refuse_tag(mark, tag, "?");
     charge({1, 0, 1}, place(mark));
     Frame& frame = stack_.emplace_back();
@@ -258,6 +258,28 @@ class Feed : public std::streambuf {
   std::size_t brackets_ = 0;
 };
 
+// What is usually behind the parser's terse messages.
+std::string_view remedy(const std::string& message) {
+  struct Remedy {
+    std::string_view message;
+    std::string_view text;
+  };
+  constexpr Remedy kRemedies[] = {
+      {YAML::ErrorMsg::MAP_VALUE, "; check the indentation, and put quotes around a text that contains a colon"},
+      {YAML::ErrorMsg::END_OF_MAP, "; check the indentation of this line"},
+      {YAML::ErrorMsg::END_OF_SEQ, "; check the indentation of this line"},
+      {YAML::ErrorMsg::END_OF_MAP_FLOW, "; a } is missing before this place"},
+      {YAML::ErrorMsg::END_OF_SEQ_FLOW, "; a ] is missing before this place"},
+      {YAML::ErrorMsg::EOF_IN_SCALAR, "; a closing quote is missing"},
+      {YAML::ErrorMsg::UNKNOWN_TOKEN, "; put quotes around a text that begins with a special character"},
+      {YAML::ErrorMsg::BLOCK_ENTRY, "; a list begins on a line of its own"},
+      {YAML::ErrorMsg::TAB_IN_INDENTATION, "; indent with spaces"},
+  };
+  for (const Remedy& one : kRemedies)
+    if (one.message == message) return one.text;
+  return {};
+}
+
 // UTF-8 without control characters; the scanner would replace or stumble over anything else without naming the place.
 void check_characters(std::string_view text, const std::string& file) {
   int line = 1;
@@ -293,7 +315,7 @@ Tree parse_yaml(std::string_view text, const std::string& file, const TreeLimits
     while (parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& error) {
-    builder.fail(builder.place(error.mark), "not valid YAML: " + error.msg);
+    builder.fail(builder.place(error.mark), ("not valid YAML: " + error.msg).append(remedy(error.msg)));
   }
   return builder.take();
 }

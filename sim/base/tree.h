@@ -36,9 +36,9 @@ struct TreeEntry {
 
 // Bounds on what a hostile file may cost. Exceeding one is a ConfigError that names it.
 struct TreeLimits {
-  std::size_t bytes = 64u << 20;
+  std::size_t bytes = 16u << 20;
   std::size_t depth = 64;
-  std::size_t nodes = 2'000'000;  // after alias expansion
+  std::size_t nodes = 500'000;  // after alias expansion
 };
 
 // Reads one YAML document. `file` appears in errors. Throws ConfigError for syntax errors, doubled keys, several documents,
