@@ -46,8 +46,8 @@ void read_layer_sorts(Section& section, Attention& attention) {
     attention.sparse_layers = count(block, "layers");
     attention.sparse_keys = block.required("keys").tokens(Tokens{1}).value;
     attention.index_per_token = block.required("index").bytes();
-    attention.index_heads = count(block, "index_heads", 0);
-    attention.index_dim = count(block, "index_dim", 0);
+    attention.index_heads = count_or(block, "index_heads", 0);
+    attention.index_dim = count_or(block, "index_dim", 0);
     block.close();
   }
   if (attention.full_layers() < 0)

@@ -67,7 +67,7 @@ Origin Sources::read(Section& block, const Origin& above) const {
   const std::string chosen = status->one_of(statuses, "status of a number");
   origin.status = static_cast<Status>(std::find(statuses.begin(), statuses.end(), chosen) - statuses.begin());
   if (!source) {
-    if (origin.status != Status::assumed) status->fail("`" + chosen + "` needs a `source:` that names an entry of the file's `sources:`");
+    if (origin.status != Status::assumed) status->fail(chosen + " needs a `source:` that names an entry of the file's `sources:`");
     return origin;
   }
   origin.source = words_.find(source->one_of(names_, "source"))->second;
@@ -80,11 +80,12 @@ Seconds read_seconds(const Value& value) {
   const std::optional<DecimalText> number = read_decimal(text);
   const Unit* unit = number ? find_unit(units, number->rest) : nullptr;
   if (!unit || number->value.mantissa < 0)
-    value.fail("`" + excerpt(text) + "` is not a duration; write a number and one of " + unit_names(units) + ", such as `1.7 us`");
-  // Scaled before rounding, so that `1.7 us` and `1700 ns` are the same double.
+    value.fail(excerpt(text) + " is not a duration; write a number and one of " + unit_names(units) + ", such as 1.7 us");
+  // Scaled before rounding, so that 1.7 us and 1700 ns are the same double.
   const std::optional<Decimal> nanoseconds = multiply(number->value, decimal(unit->size));
-  if (!nanoseconds) value.fail("`" + excerpt(text) + "` is out of range");
-  return Seconds{nearest_double(Decimal{nanoseconds->mantissa, nanoseconds->exponent - 9})};
+  const double seconds = nanoseconds ? nearest_double(Decimal{nanoseconds->mantissa, nanoseconds->exponent - 9}) : 0;
+  if (!nanoseconds || seconds > 1e9) value.fail(excerpt(text) + " is out of range; a coefficient is at most 1e9 s");
+  return Seconds{seconds};
 }
 
 }  // namespace marea::spec
