@@ -16,6 +16,7 @@ int check_command(const Options& options) {
     print(scenario.resolved());
     flush_output();
   }
+  run::require_fit(scenario);
   const run::MemoryReport memory = run::memory_report(scenario);
   if (options.format == Format::table) {
     note(memory_table(memory, Style::plain()) + "fits");

@@ -35,23 +35,15 @@ class RowObserver final : public cluster::Observer {
   Detail detail_;
 };
 
+// Keeps what the end of a run says about the work it took.
+class WorkObserver final : public cluster::Observer {
+ public:
+  void on(const cluster::RunEnded& fact) override { work = {fact.events, fact.steps, fact.changed_steps}; }
+  Work work;
+};
+
 cost::MemoryAccount account_of(const Scenario::State& state, const PoolSpec& pool) {
   return cost::account(state.model, state.node.device, pool.deployment, pool.limits);
-}
-
-void require_fit(const Scenario& scenario) {
-  const Scenario::State& state = scenario.state();
-  for (const PoolSpec& pool : state.pools) {
-    const cost::MemoryAccount account = account_of(state, pool);
-    if (account.fits()) continue;
-    DoesNotFit error(account.blocks == 0
-                         ? fmt::format("{} does not fit: a replica of pool {} has no room for any KV on {} x {}", state.model.name, pool.name,
-                                       pool.deployment.tensor, state.node.device.name)
-                         : fmt::format("{} does not fit: one sequence of {} tokens needs {} more per GPU than a replica of pool {} has; the longest that fits is {} tokens",
-                                       state.model.name, account.max_length, show_binary(account.missing), pool.name, account.longest));
-    error.account = memory_report(scenario);
-    throw error;
-  }
 }
 
 // Replications after the first draw everything anew.
@@ -140,6 +132,21 @@ MemoryReport memory_report(const Scenario& scenario) {
   return report;
 }
 
+void require_fit(const Scenario& scenario) {
+  const Scenario::State& state = scenario.state();
+  for (const PoolSpec& pool : state.pools) {
+    const cost::MemoryAccount account = account_of(state, pool);
+    if (account.fits()) continue;
+    DoesNotFit error(account.blocks == 0
+                         ? fmt::format("{} does not fit: a replica of pool {} has no room for any KV on {} x {}", state.model.name, pool.name,
+                                       pool.deployment.tensor, state.node.device.name)
+                         : fmt::format("{} does not fit: one sequence of {} tokens needs {} more per GPU than a replica of pool {} has; the longest that fits is {} tokens",
+                                       state.model.name, account.max_length, show_binary(account.missing), pool.name, account.longest));
+    error.account = memory_report(scenario);
+    throw error;
+  }
+}
+
 RunOutput simulate(const Scenario& scenario, const RunOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   require_fit(scenario);
@@ -149,7 +156,8 @@ RunOutput simulate(const Scenario& scenario, const RunOptions& options) {
   std::vector<traffic::Load*> loads;
   for (const cluster::ClassSetup& traffic : built.cluster.classes) loads.push_back(traffic.load.get());
   metrics::Observers observers(built.observers);
-  std::vector<cluster::Observer*> watching{&observers};
+  WorkObserver work;
+  std::vector<cluster::Observer*> watching{&observers, &work};
   std::optional<RowObserver> rows;
   if (options.rows != nullptr) watching.push_back(&rows.emplace(*options.rows, options.detail));
   cluster::Simulation simulation(std::move(built.cluster), watching);
@@ -161,6 +169,7 @@ RunOutput simulate(const Scenario& scenario, const RunOptions& options) {
       output.results.notes.push_back({state.classes[index].name + ": " + note.text, note.count});
     }
   }
+  output.work = work.work;
   output.memory = memory_report(scenario);
   output.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return output;

@@ -48,16 +48,24 @@ struct MemoryReport {
   std::vector<MemoryRow> rows;
 };
 
+// How much was computed, window or not; it depends on how a run is computed, so it is no part of its results.
+struct Work {
+  std::int64_t events = 0;
+  std::int64_t steps = 0;          // engine steps of all replicas
+  std::int64_t changed_steps = 0;  // those that were scheduled one by one; the others were skipped
+};
+
 struct RunOutput {
   metrics::Results results;
   bool interrupted = false;
   double wall_seconds = 0;
   MemoryReport memory;
+  Work work;
 };
 
 RunOutput simulate(const Scenario& scenario, const RunOptions& options);
 
-// Where the memory goes that the scenario would run in, without running it. Throws DoesNotFit as simulate() would.
+// Where the memory goes that the scenario would run in, without running it.
 MemoryReport memory_report(const Scenario& scenario);
 
 // The model does not fit (exit status 3): what() says so in one line, `account` where the bytes go.
@@ -65,5 +73,8 @@ struct DoesNotFit : std::runtime_error {
   using std::runtime_error::runtime_error;
   MemoryReport account;
 };
+
+// Throws DoesNotFit as simulate() would.
+void require_fit(const Scenario& scenario);
 
 }  // namespace marea::run
