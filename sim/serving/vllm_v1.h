@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "sim/base/time.h"
 #include "sim/kv/owners.h"
@@ -80,6 +82,17 @@ class VllmV1 {
     std::int64_t free_blocks = 0;     // cached but unreferenced blocks count as free
   };
   Load load() const;
+
+  // For tests and inspection: the running calls in the order of their admission.
+  struct Running {
+    CallSlot call;
+    std::int64_t computed = 0;  // tokens, those in flight included
+    std::int64_t blocks = 0;    // in its block table
+  };
+  void running(std::vector<Running>& out) const;
+  // Tokens that the head of the queue would hit now, if the last schedule looked it up and could not admit it.
+  std::optional<std::int64_t> blocked_hit() const;
+  CallSlot head() const;  // of the waiting queue; none when it is empty
 
   kv::Pool& pool();
   const kv::Pool& pool() const;

@@ -1,0 +1,88 @@
+// What a VllmV1 engine keeps, shared by the files that implement it.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "sim/serving/decode_group.h"
+#include "sim/serving/sequence.h"
+#include "sim/serving/vllm_v1.h"
+#include "sim/serving/waiting_queue.h"
+
+namespace marea::serving {
+
+struct VllmV1::State {
+  // A batch on its way through the device.
+  struct Flight {
+    cost::StepSums sums;
+    std::vector<SequenceRef> completes;  // prefills that are complete with it
+    std::vector<SequenceRef> finishes;   // calls whose last token it brings
+  };
+  // Work given to a sequence by a running pass that goes step by step.
+  struct Entry {
+    SequenceId id;
+    std::int64_t context;
+    std::int64_t tokens;
+  };
+
+  State(const VllmV1Params& params, kv::Owners& owners);
+
+  // vllm_v1_schedule.cpp
+  const Batch& schedule(Time now);
+  std::int64_t chunk(const Sequence& sequence, std::int64_t budget) const;
+  bool running_pass();
+  void admission_pass();
+  bool admit_head();
+  void add_chunk(SequenceId id, std::int64_t context, std::int64_t tokens);
+  void start_decodes();
+  void retire_decodes();
+
+  // vllm_v1_shortage.cpp
+  void running_pass_by_steps();
+  bool make_room(SequenceId id, std::int64_t tokens);
+  SequenceId victim() const;
+  void preempt(SequenceId id);
+  void write_down();
+  void price(const Entry& entry);
+  void resume_decodes();
+
+  Flight& oldest() { return flights[first]; }
+  Flight& newest() { return flights[(first + in_flight - 1) % flights.size()]; }
+  int depth() const { return params.async ? 2 : 1; }
+  SequenceRef ref(SequenceId id) const { return {id, sequences[id].generation, sequences[id].serial}; }
+  bool alive(const SequenceRef& ref) const { return sequences[ref.id].generation == ref.generation; }
+  void changed() { pure_since = pool.ticks() + 1; }
+  void finish(SequenceId id);
+  void stop_running(SequenceId id, bool finished);
+  void forget(SequenceId id);
+
+  VllmV1Params params;
+  kv::Pool pool;
+  std::int64_t reserve = 0;               // blocks kept free by the watermark
+  std::vector<Sequence> sequences;
+  std::vector<SequenceId> free_sequences;
+  std::vector<SequenceId> by_call;
+  WaitingQueue waiting;
+  SequenceList running;
+  std::vector<SequenceId> prefilling;     // in running order
+  DecodeGroup group;
+  std::uint64_t serial = 0;
+
+  std::array<Flight, 2> flights;
+  std::size_t first = 0;
+  int in_flight = 0;
+  Batch batch;
+  Outcome outcome;
+  std::int64_t budget = 0;                // tokens left in the schedule being made
+  std::vector<Entry> entries;
+  std::vector<SequenceId> completing;     // prefills that are complete with the schedule being made
+
+  std::int64_t pure_since = 0;            // first schedule that is decodes alone, of the calls that decode now
+  bool settled = false;                   // the head of the queue was tried and nothing that could let it in has changed
+  bool flush = false;                     // asynchronous: one more schedule is due after a finish
+  bool starving = false;                  // asynchronous: some running call got nothing in the last schedule
+  kv::TableId head_grower = kv::kNone;    // the call whose next block would lengthen the head's hit
+  bool head_tried = false;                // the last schedule looked the head up and could not admit it
+};
+
+}  // namespace marea::serving
