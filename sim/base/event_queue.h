@@ -35,9 +35,15 @@ class EventQueue {
 
   // Adds an event at a time that is not negative. Among equal (time, kind) the one pushed first comes out first.
   void push(Time time, std::uint8_t kind, Payload payload) {
-    const Entry entry{time.time_since_epoch().count(), (static_cast<std::uint64_t>(kind) << kSequenceBits) | next_, std::move(payload)};
+    check(next_ >> kSequenceBits == 0, "the event queue ends after 2^56 events");
+    push(time, kind, next_++, std::move(payload));
+  }
+
+  // The same with an order of the caller's own (below 2^56) in place of first in, first out: for kinds whose ties must not depend on when they were
+  // pushed. A kind uses one of the two.
+  void push(Time time, std::uint8_t kind, std::uint64_t order, Payload payload) {
+    const Entry entry{time.time_since_epoch().count(), (static_cast<std::uint64_t>(kind) << kSequenceBits) | order, std::move(payload)};
     check(entry.time >= 0, "an event before the start of the run");
-    check(++next_ >> kSequenceBits == 0, "the event queue ends after 2^56 events");
     heap_.push_back(entry);
     rise(heap_.size() - 1, entry);
   }

@@ -82,12 +82,13 @@ void Simulation::route(CallSlot slot, Time now) {
   thread.last_replica = replica.id();
   call.fact.replica = replica.id();
   call.fact.queued = now;
-  const serving::SchedulingKey key = pool.scheduler->key({.arrival = arrivals_++,
+  const serving::SchedulingKey key = pool.scheduler->key({.call = slot,
+                                                          .arrival = arrivals_++,
                                                           .at = now,
                                                           .priority = row.session.priority,
+                                                          .prompt = wanted.prompt,
                                                           .session_start = row.started,
-                                                          .session = row.session.index},
-                                                         {.output = wanted.output});
+                                                          .session_arrival = row.arrival});
   set_phase(call.session, call.fact.thread, Phase::queued, now);
   call.queue_at = replica.queue_totals(now);
   // The first call in the queue is noticed at the next boundary even if it has to wait there: from then on its cause of waiting is known.

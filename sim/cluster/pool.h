@@ -13,8 +13,9 @@
 namespace marea::cluster {
 
 struct Simulation::Pool final : public PrefixIndex {
-  Pool(PoolSetup&& pool_setup, std::size_t first_replica)
-      : setup(std::move(pool_setup)), first(first_replica), scheduler(setup.scheduler()), router(setup.router(*this)) {
+  Pool(PoolSetup&& pool_setup, std::size_t first_replica, const serving::Future& future)
+      : setup(std::move(pool_setup)), first(first_replica), scheduler(setup.scheduler(future)), router(setup.router(*this)) {
+    setup.engine.keyed_order = scheduler->keyed();
     live.resize(static_cast<std::size_t>(setup.replicas));
     snapshot = live;
   }

@@ -53,6 +53,7 @@ void Simulation::begin_session(SessionSlot slot, ClassId traffic, Time now) {
   row.live = true;
   row.measured = inside(now);
   row.started = now;
+  row.arrival = session_arrivals_++;
   row.active = 0;
   row.calls_issued = 0;
   row.threads.assign(std::max<std::size_t>(1, row.session.threads.size()), ThreadRow{});

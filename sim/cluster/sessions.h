@@ -50,6 +50,7 @@ struct SessionRow {
   bool live = false;
   bool measured = false;              // started inside the window
   Time started;
+  std::uint64_t arrival = 0;          // order in which sessions started
   Duration critical_path{};
   std::vector<std::uint32_t> pending; // per vertex: predecessors that have not ended
   std::vector<ThreadRow> threads;
@@ -86,6 +87,7 @@ class Sessions {
   CallSlot open_call();
   void close_call(CallSlot slot) { free_calls_.push_back(slot); }
   CallRow& operator[](CallSlot slot) { return calls_[slot.value]; }
+  const CallRow& operator[](CallSlot slot) const { return calls_[slot.value]; }
 
  private:
   std::deque<SessionRow> sessions_;

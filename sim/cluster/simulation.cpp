@@ -25,12 +25,14 @@ Simulation::Simulation(Setup setup, std::vector<Observer*> observers)
   for (PoolSetup& pool_setup : setup.pools) {
     const std::size_t first = replicas_.size();
     const int count = pool_setup.replicas;
-    pools_.push_back(std::make_unique<Pool>(std::move(pool_setup), first));
+    pools_.push_back(std::make_unique<Pool>(std::move(pool_setup), first, static_cast<const serving::Future&>(*this)));
     Pool& pool = *pools_.back();
     for (int index = 0; index < count; ++index) {
       const ReplicaId id{static_cast<std::uint32_t>(replicas_.size())};
       replicas_.emplace_back(id, pool.setup.engine, pool.setup.cost, owners_, classes_.size());
-      stations_.push_back({.pool = pools_.size() - 1, .index = static_cast<std::size_t>(index)});
+      Station& station = stations_.emplace_back();
+      station.pool = pools_.size() - 1;
+      station.index = static_cast<std::size_t>(index);
     }
     pool.attach(replicas_);
   }
@@ -75,8 +77,8 @@ bool Simulation::run(const std::function<bool(const Progress&)>& progress) {
 }
 
 void Simulation::dispatch(const Event& event) {
-  const EventData& data = event.data;
-  switch (static_cast<EventKind>(event.kind())) {
+  const EventData& data = event.payload;
+  switch (static_cast<EventKind>(event.kind)) {
     case EventKind::window_edge:
       if (data.a == 0) open_window(now_);
       if (data.a == 1) close_window(now_);

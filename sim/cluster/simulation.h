@@ -35,11 +35,11 @@ struct EventData {
   std::uint32_t c = 0;
 };
 
-class Simulation {
+class Simulation final : private serving::Future {
  public:
   // Every fact goes to every observer, in this order.
   Simulation(Setup setup, std::vector<Observer*> observers);
-  ~Simulation();
+  ~Simulation() override;
 
   // Runs to the end. `progress` is asked every few thousand events; when it returns false the run stops there and everything under way is
   // cut. Returns false if it was stopped.
@@ -48,6 +48,8 @@ class Simulation {
   const std::deque<Replica>& replicas() const { return replicas_; }
 
  private:
+  std::int64_t output(CallSlot call) const override { return sessions_[call].fact.output; }
+
   struct Pool;
   struct ToolTry {
     SessionSlot session;
@@ -69,7 +71,7 @@ class Simulation {
     std::vector<CallSlot> leaving;        // preempted with a token on the device
     std::vector<std::pair<CallSlot, int>> dead;  // out of the engine, but still named by batches in flight for so many boundaries
   };
-  using Event = EventQueue<EventData>::Entry;
+  using Event = EventQueue<EventData>::Event;
 
   template <class Fact>
   void emit(const Fact& fact) {
@@ -145,6 +147,7 @@ class Simulation {
   std::vector<std::uint32_t> generations_;  // per session slot: tells events of an earlier session apart
   std::vector<Vertex> roots_;
   std::uint64_t arrivals_ = 0;            // of calls at engines: the order of first come, first served
+  std::uint64_t session_arrivals_ = 0;
   std::int64_t measured_open_ = 0;        // sessions and calls that started inside the window and have not ended
   std::int64_t own_events_ = 0;           // samples and views in the queue: they do not keep a run alive
   bool window_open_ = false;

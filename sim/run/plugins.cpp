@@ -11,6 +11,11 @@
 #include "sim/cluster/routers/prefix_index.h"
 #include "sim/cluster/routers/round_robin.h"
 #include "sim/cluster/routers/session_affinity.h"
+#include "sim/serving/schedulers/fcfs.h"
+#include "sim/serving/schedulers/priority.h"
+#include "sim/serving/schedulers/session_first_arrival.h"
+#include "sim/serving/schedulers/shortest_job.h"
+#include "sim/traffic/traces/mooncake.h"
 
 namespace marea::run {
 
@@ -23,12 +28,31 @@ PluginRow<cluster::RouterRecipe> router() {
           }};
 }
 
+template <class Policy>
+PluginRow<serving::SchedulerRecipe> scheduler() {
+  return {Policy::name, Policy::summary, [](Section& section) -> serving::SchedulerRecipe {
+            return [params = Policy::Params::read(section)](const serving::Future& future) { return std::make_unique<Policy>(params, future); };
+          }};
+}
+
 }  // namespace
+
+std::span<const PluginRow<serving::SchedulerRecipe>> schedulers() {
+  using namespace serving::schedulers;
+  static const std::array rows = {scheduler<Fcfs>(), scheduler<Priority>(), scheduler<ShortestJob>(), scheduler<SessionFirstArrival>()};
+  return rows;
+}
 
 std::span<const PluginRow<cluster::RouterRecipe>> routers() {
   using namespace cluster::routers;
   static const std::array rows = {router<RoundRobin>(),      router<LeastRequests>(),  router<LeastTokens>(),       router<PowerOfTwo>(),
                                   router<SessionAffinity>(), router<PrefixAffinity>(), router<PrefixIndexAffinity>()};
+  return rows;
+}
+
+std::span<const traffic::TraceFormat> trace_formats() {
+  using namespace traffic::traces;
+  static const std::array rows = {traffic::trace_format<Mooncake>()};
   return rows;
 }
 

@@ -6,7 +6,7 @@
 
 #include "sim/base/tree.h"
 #include "sim/run/scenario.h"
-#include "sim/traffic/traffic_class.h"
+#include "sim/traffic/class_spec.h"
 
 namespace marea::run {
 

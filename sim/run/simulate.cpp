@@ -113,7 +113,7 @@ Built build(const Scenario::State& state, std::uint64_t seed, bool skip_ahead) {
   built.cluster.skip_ahead = skip_ahead;
   built.observers.window = {state.window.start, state.window.end};
   built.observers.sample_period = state.sample_period;
-  built.observers.targets = state.targets;
+  built.observers.targets = {state.targets.ttft, state.targets.tpot, state.targets.resume, state.targets.attainment};
   add_pools(state, built);
   add_traffic(state, built, seed);
   return built;

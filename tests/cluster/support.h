@@ -113,7 +113,7 @@ inline serving::VllmV1Params engine(std::int64_t sequences, std::int64_t blocks 
 }
 
 inline serving::SchedulerRecipe first_come() {
-  return [] { return std::make_unique<serving::schedulers::Fcfs>(serving::schedulers::Fcfs::Params{}); };
+  return [](const serving::Future& future) { return std::make_unique<serving::schedulers::Fcfs>(serving::schedulers::Fcfs::Params{}, future); };
 }
 
 inline cluster::RouterRecipe in_turn() {
