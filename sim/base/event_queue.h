@@ -29,21 +29,15 @@ class EventQueue {
 
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
-  void reserve(std::size_t events) { heap_.reserve(events); }
-  // Forgets all events; the numbering goes on, so first in, first out holds across it.
-  void clear() { heap_.clear(); }
 
   // Adds an event at a time that is not negative. Among equal (time, kind) the one pushed first comes out first.
-  void push(Time time, std::uint8_t kind, Payload payload) {
-    check(next_ >> kSequenceBits == 0, "the event queue ends after 2^56 events");
-    push(time, kind, next_++, std::move(payload));
-  }
+  void push(Time time, std::uint8_t kind, Payload payload) { push(time, kind, next_++, std::move(payload)); }
 
-  // The same with an order of the caller's own (below 2^56) in place of first in, first out: for kinds whose ties must not depend on when they were
-  // pushed. A kind uses one of the two.
+  // The same with an order of the caller's own (below 2^56) in place of first in, first out: for kinds whose ties must not depend on when
+  // they were pushed. A kind uses one of the two.
   void push(Time time, std::uint8_t kind, std::uint64_t order, Payload payload) {
     const Entry entry{time.time_since_epoch().count(), (static_cast<std::uint64_t>(kind) << kSequenceBits) | order, std::move(payload)};
-    check(entry.time >= 0, "an event before the start of the run");
+    check(entry.time >= 0 && order >> kSequenceBits == 0, "an event has a time from the start of the run on and an order below 2^56");
     heap_.push_back(entry);
     rise(heap_.size() - 1, entry);
   }
@@ -54,6 +48,7 @@ class EventQueue {
 
   // Takes the next event out. Requires !empty().
   Event pop() {
+    check(!heap_.empty(), "an event was taken from an empty queue");
     const Entry first = heap_.front();
     const Entry last = heap_.back();
     heap_.pop_back();

@@ -45,11 +45,12 @@ class Application {
 
   std::string result() const {
     const auto number = standing_.kind == Tree::Kind::scalar && !standing_.quoted ? read_decimal(standing_.text) : std::nullopt;
-    if (!number) fail("is relative, but no number stands there" + found());
+    if (!number) fail("is relative, but " + found() + " stands there, which is no number; give an absolute value");
     const std::optional<Change> change = read_change(change_.text);
     check(change.has_value(), "apply_relative is given a relative value");
     const DimensionUnits* units = number->rest.empty() ? nullptr : dimension_of(number->rest);
-    if (!number->rest.empty() && !units) fail("is relative, but no number with a known unit stands there" + found());
+    if (!number->rest.empty() && !units)
+      fail("is relative, but " + found() + " stands there, which has no known unit; give an absolute value");
 
     if (change->factor) return scaled(number->value, change->value, units, number->rest);
     if (change->unit == "%") {
@@ -66,8 +67,17 @@ class Application {
   }
 
   std::string found() const {
-    if (standing_.kind == Tree::Kind::scalar) return " but " + excerpt(standing_.text) + "; give an absolute value";
-    return "; give an absolute value";
+    switch (standing_.kind) {
+      case Tree::Kind::null:
+        return "nothing";
+      case Tree::Kind::scalar:
+        return excerpt(standing_.text);
+      case Tree::Kind::list:
+        return "a list";
+      case Tree::Kind::map:
+        return "a map";
+    }
+    return {};
   }
 
   std::string scaled(const Decimal& value, const Decimal& factor, const DimensionUnits* units, std::string_view unit) const {

@@ -264,7 +264,7 @@ std::string_view remedy(const std::string& message) {
     std::string_view message;
     std::string_view text;
   };
-  constexpr Remedy kRemedies[] = {
+  const Remedy kRemedies[] = {
       {YAML::ErrorMsg::MAP_VALUE, "; check the indentation, and put quotes around a text that contains a colon"},
       {YAML::ErrorMsg::END_OF_MAP, "; check the indentation of this line"},
       {YAML::ErrorMsg::END_OF_SEQ, "; check the indentation of this line"},
