@@ -184,7 +184,7 @@ CREATE VIEW session_time AS        -- seconds by what a session did
   FROM session;
 
 CREATE VIEW demand AS              -- KV of all live sessions over the pools, by time
-  SELECT run, label, time / 1e9 AS seconds, value FROM series WHERE name = 'kv_demand';
+  SELECT run, label, time / 1e9 AS seconds, value FROM series WHERE name = 'kv_demand_series';
 )sql";
 
 }  // namespace
