@@ -17,17 +17,17 @@ using TableId = std::uint32_t;
 // One physical copy of the blocks of one tree node, or (node == kNone) a run of free blocks without a key.
 struct Copy {
   NodeId node = kNone;
-  CopyId younger = kNone;      // the next copy of the same node, registered later
-  CopyId before = kNone;       // in the free list, while nobody holds it
+  CopyId younger = kNone;  // the next copy of the same node, registered later
+  CopyId before = kNone;   // in the free list, while nobody holds it
   CopyId behind = kNone;
-  std::uint32_t holders = 0;   // number of block tables that hold it
-  TableId holder = 0;          // exclusive or of their ids: with one holder, that holder
-  TableId creator = kNone;     // the table that computed it, while it holds it
-  bool several = false;        // more than one owner has used it
-  OwnerId owner;               // the only owner that has used it
-  std::int64_t blocks = 0;     // of a run without a key
-  Time freed;                  // start of the interval not booked yet
-  OwnerTimes times{};          // of its owner at that time
+  std::uint32_t holders = 0;  // number of block tables that hold it
+  TableId holder = 0;         // exclusive or of their ids: with one holder, that holder
+  TableId creator = kNone;    // the table that computed it, while it holds it
+  bool several = false;       // more than one owner has used it
+  OwnerId owner;              // the only owner that has used it
+  std::int64_t blocks = 0;    // of a run without a key
+  Time freed;                 // start of the interval not booked yet
+  OwnerTimes times{};         // of its owner at that time
 };
 
 // Doubly linked through the copies themselves.

@@ -13,8 +13,8 @@ namespace marea::kv {
 // Token-nanoseconds; beyond 64 bits in long runs.
 using TokenTime = Uint128;
 
-// What the memory is doing. `partial`: allocated, but no token that has been scheduled lies there. Cached splits by fate: hit later, evicted
-// without a hit, not known at the end of the account.
+// What the memory is doing. `partial`: allocated, but no token that has been scheduled lies there. Cached splits by fate: hit later,
+// evicted without a hit, not known at the end of the account.
 enum class KvState : std::uint8_t { referenced, partial, cached_hit, cached_never, cached_unknown, free };
 inline constexpr int kKvStates = 6;
 

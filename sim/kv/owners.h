@@ -20,22 +20,22 @@ using OwnerTimes = std::array<std::int64_t, kOwnerStates>;
 
 class Owners {
  public:
-  OwnerId open(Time now);                              // state: active
+  OwnerId open(Time now);  // state: active
   void set_state(OwnerId owner, OwnerState state, Time now);
-  void close(OwnerId owner, Time now);                 // state `ended` for good; the slot is freed when no segment names it
+  void close(OwnerId owner, Time now);  // state `ended` for good; the slot is freed when no segment names it
   OwnerState state(OwnerId owner) const { return slots_[owner.value].state; }
   // Cumulative since open. `at` may lie a little in the past: a replica that passes over steps books their evictions afterwards. Exact
   // within the last kRemembered changes of state; the sum over the states is exact always.
   OwnerTimes times(OwnerId owner, Time at) const;
-  void hold(OwnerId owner);                            // one more segment names it
-  void release(OwnerId owner);                         // one fewer
+  void hold(OwnerId owner);     // one more segment names it
+  void release(OwnerId owner);  // one fewer
 
   static constexpr std::size_t kRemembered = 32;
 
  private:
   struct Change {
-    Time at;            // when `before` ended
-    Time since;         // when it had begun
+    Time at;     // when `before` ended
+    Time since;  // when it had begun
     OwnerState before;
   };
   struct Slot {

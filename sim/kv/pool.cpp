@@ -239,7 +239,8 @@ std::vector<Content> Pool::free_contents() const {
   std::vector<Content> contents;
   for (CopyId id = list_.head(); id != kNone; id = copies_[id].behind) {
     const Copy& copy = copies_[id];
-    if (copy.node == kNone) contents.resize(contents.size() + static_cast<std::size_t>(copy.blocks));
+    if (copy.node == kNone)
+      contents.resize(contents.size() + static_cast<std::size_t>(copy.blocks));
     else
       for (std::int64_t block = tree_[copy.node].hi; block > tree_[copy.node].lo; --block)
         contents.push_back(tree_.prefix(copy.node, block));
@@ -251,7 +252,8 @@ std::vector<Content> Pool::cached_contents() const {
   std::vector<Content> contents;
   for (const Copy& copy : copies_)
     if (copy.node != kNone)
-      for (std::int64_t block = tree_[copy.node].lo; block < end(copy.node); ++block) contents.push_back(tree_.prefix(copy.node, block + 1));
+      for (std::int64_t block = tree_[copy.node].lo; block < end(copy.node); ++block)
+        contents.push_back(tree_.prefix(copy.node, block + 1));
   return contents;
 }
 

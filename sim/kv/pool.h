@@ -1,5 +1,5 @@
-// The KV memory of one replica, kept as segments: a tree of content with physical copies of its nodes, a free list of whole copies, and block
-// tables of the running calls that are only a place in the tree. Decides exactly what a block-by-block pool would.
+// The KV memory of one replica, kept as segments: a tree of content with physical copies of its nodes, a free list of whole copies, and
+// block tables of the running calls that are only a place in the tree. Decides exactly what a block-by-block pool would.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ struct PoolParams {
 
 // What a prefix lookup found. Valid until the pool changes.
 struct Hit {
-  NodeId node = kRoot;       // the deepest node that was hit, perhaps in part
+  NodeId node = kRoot;  // the deepest node that was hit, perhaps in part
   std::int64_t blocks = 0;
-  std::int64_t idle = 0;     // of them, blocks that nobody holds: they lie in the free list
-  TableId grower = kNone;    // a call that is about to register the very next block that was looked for
+  std::int64_t idle = 0;   // of them, blocks that nobody holds: they lie in the free list
+  TableId grower = kNone;  // a call that is about to register the very next block that was looked for
 };
 
 // Whether a call's memory is booked as prefill or decode.
@@ -50,8 +50,8 @@ class Pool {
   std::int64_t free_blocks() const { return unkeyed_free_ + keyed_free_; }
   std::int64_t usable_blocks() const { return params_.blocks - 1; }
   std::int64_t referenced_blocks() const { return usable_blocks() - free_blocks(); }
-  std::int64_t cached_blocks() const { return keyed_free_; }     // with a key, held by nobody
-  std::int64_t evicted_blocks() const { return evicted_; }       // so far
+  std::int64_t cached_blocks() const { return keyed_free_; }  // with a key, held by nobody
+  std::int64_t evicted_blocks() const { return evicted_; }    // so far
   std::int64_t segments() const { return static_cast<std::int64_t>(copies_.size() - free_copies_.size()); }
   std::int64_t block() const { return params_.block; }
 
@@ -109,15 +109,15 @@ class Pool {
   struct Table {
     ContentView content;
     NodeId tip = kRoot;
-    bool growing = false;          // tip is a node that only this call extends
-    bool decoding = false;         // the three counts below are as of start_decoding()
+    bool growing = false;   // tip is a node that only this call extends
+    bool decoding = false;  // the three counts below are as of start_decoding()
     Phase phase = Phase::prefill;
-    std::int64_t computed = 0;     // tokens
-    std::int64_t allocated = 0;    // blocks
-    std::int64_t registered = 0;   // blocks
-    std::int64_t base = 0;         // while decoding: computed = base + ticks
-    std::int64_t most = 0;         // blocks that can ever be registered
-    std::int64_t sole = 0;         // blocks that no other call holds
+    std::int64_t computed = 0;    // tokens
+    std::int64_t allocated = 0;   // blocks
+    std::int64_t registered = 0;  // blocks
+    std::int64_t base = 0;        // while decoding: computed = base + ticks
+    std::int64_t most = 0;        // blocks that can ever be registered
+    std::int64_t sole = 0;        // blocks that no other call holds
     std::uint64_t order = 0;
     OwnerId owner;
   };
@@ -158,7 +158,7 @@ class Pool {
 
   PoolParams params_;
   Owners& owners_;
-  PrefixTree tree_;                  // payload of a node: its oldest copy; grower: the table that extends it
+  PrefixTree tree_;  // payload of a node: its oldest copy; grower: the table that extends it
   std::vector<Copy> copies_;
   std::vector<CopyId> free_copies_;
   FreeList list_{copies_};
@@ -171,12 +171,12 @@ class Pool {
   std::vector<Content>* eviction_log_ = nullptr;
 
   std::int64_t tick_ = 0;
-  std::int64_t slot_ = 0;                  // tick modulo block
+  std::int64_t slot_ = 0;  // tick modulo block
   std::int64_t decoding_ = 0;
-  std::vector<std::int64_t> crossing_;     // by tick modulo block: decoding calls that take a new block then
-  std::vector<TableId> contested_;         // decoding calls that register block by block
-  std::vector<TableId> fresh_;             // decoding calls still booked as prefill
-  std::uint64_t pass_ = UINT64_MAX;        // calls behind this place have not registered this tick's block yet
+  std::vector<std::int64_t> crossing_;  // by tick modulo block: decoding calls that take a new block then
+  std::vector<TableId> contested_;      // decoding calls that register block by block
+  std::vector<TableId> fresh_;          // decoding calls still booked as prefill
+  std::uint64_t pass_ = UINT64_MAX;     // calls behind this place have not registered this tick's block yet
 };
 
 }  // namespace marea::kv

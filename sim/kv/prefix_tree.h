@@ -24,9 +24,9 @@ class PrefixTree {
     std::int64_t lo = 0;
     std::int64_t hi = 0;
     PieceSlice pieces;
-    std::uint64_t hash = 0;          // of parent and first block
-    std::uint32_t payload = kNone;   // the user's
-    std::uint32_t grower = kNone;    // the user's: who makes it longer
+    std::uint64_t hash = 0;         // of parent and first block
+    std::uint32_t payload = kNone;  // the user's
+    std::uint32_t grower = kNone;   // the user's: who makes it longer
   };
 
   explicit PrefixTree(std::int64_t block);

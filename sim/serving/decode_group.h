@@ -14,7 +14,7 @@ class DecodeGroup {
   DecodeGroup(const std::vector<Sequence>& sequences, std::int64_t window) : sequences_(sequences), window_(window) {}
 
   std::int64_t size() const { return size_; }
-  std::int64_t context() const { return context_; }    // sum of computed tokens
+  std::int64_t context() const { return context_; }  // sum of computed tokens
   std::int64_t windowed() const { return window_ > 0 ? windowed_ : context_; }
   std::int64_t windowed_growth() const { return window_ > 0 ? below_ : size_; }  // of windowed() with the next step
 
@@ -51,9 +51,9 @@ class DecodeGroup {
   std::int64_t size_ = 0;
   std::int64_t context_ = 0;
   std::int64_t windowed_ = 0;
-  std::int64_t below_ = 0;        // calls whose context is shorter than the window
-  std::vector<Mark> ends_;        // heap, earliest first
-  std::vector<Mark> crossings_;   // the same
+  std::int64_t below_ = 0;       // calls whose context is shorter than the window
+  std::vector<Mark> ends_;       // heap, earliest first
+  std::vector<Mark> crossings_;  // the same
 };
 
 }  // namespace marea::serving

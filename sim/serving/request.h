@@ -19,20 +19,20 @@ struct SchedulingKey {
 
 struct Request {
   CallSlot call;
-  kv::ContentView content;   // prompt followed by output; must stay valid until the call is finished or aborted
-  std::int64_t prompt = 0;   // tokens, >= 1
-  std::int64_t output = 0;   // tokens to generate, >= 1
+  kv::ContentView content;             // prompt followed by output; must stay valid until the call is finished or aborted
+  std::int64_t prompt = 0;             // tokens, >= 1
+  std::int64_t output = 0;             // tokens to generate, >= 1
   std::int64_t shareable = INT64_MAX;  // tokens of `content` from here on exist in no other session
-  OwnerId owner;             // the session, as owner of KV
+  OwnerId owner;                       // the session, as owner of KV
   SchedulingKey key;
 };
 
 // A call that entered the running batch with this schedule.
 struct Admission {
   CallSlot call;
-  std::int64_t hit = 0;      // tokens found in the prefix cache
-  std::int64_t known = 0;    // all its known tokens (prompt + generated so far); known - hit will be computed
-  bool resumed = false;      // had been preempted before
+  std::int64_t hit = 0;    // tokens found in the prefix cache
+  std::int64_t known = 0;  // all its known tokens (prompt + generated so far); known - hit will be computed
+  bool resumed = false;    // had been preempted before
 };
 
 // Prefill work of one call in one step (its first chunk is in the step of its admission).
@@ -54,16 +54,16 @@ enum class HeadBlock : std::uint8_t {
 // What one schedule decided. The vectors are used again by the next schedule.
 struct Batch {
   cost::StepSums sums;
-  std::vector<Admission> admitted;    // in order
-  std::vector<CallSlot> preempted;    // in order
-  std::vector<Chunk> chunks;          // prefill work, in schedule order
+  std::vector<Admission> admitted;  // in order
+  std::vector<CallSlot> preempted;  // in order
+  std::vector<Chunk> chunks;        // prefill work, in schedule order
   HeadBlock head = HeadBlock::none;
 };
 
 // What the output of one step brought.
 struct Outcome {
-  std::vector<CallSlot> first_tokens; // calls whose prefill is complete: they emit a token and decode from now on (resumed calls too)
-  std::vector<CallSlot> finished;     // in order; their blocks are free
+  std::vector<CallSlot> first_tokens;  // calls whose prefill is complete: they emit a token and decode from now on (resumed calls too)
+  std::vector<CallSlot> finished;      // in order; their blocks are free
 };
 
 }  // namespace marea::serving

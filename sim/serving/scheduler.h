@@ -23,14 +23,16 @@ struct CallView {
   std::uint64_t session_arrival = 0;  // order in which sessions started, unique
 };
 
-// What nobody can know: for policies that are bounds, and say so. Handed out when a policy is made, so that a reader of its constructor sees it.
+// What nobody can know: for policies that are bounds, and say so. Handed out when a policy is made, so that a reader of its constructor
+// sees it.
 class Future {
  public:
   virtual ~Future() = default;
   virtual std::int64_t output(CallSlot call) const = 0;  // tokens that the call will generate
 };
 
-// One instance per pool of replicas. A key is taken once, when the call arrives; it also orders the choice of victims when blocks run short.
+// One instance per pool of replicas. A key is taken once, when the call arrives; it also orders the choice of victims when blocks run
+// short.
 class Scheduler {
  public:
   virtual ~Scheduler() = default;

@@ -1,4 +1,5 @@
-// A call inside an engine, and a list of calls in order (those that run, those that wait in line). Engines of every kind keep their calls this way.
+// A call inside an engine, and a list of calls in order (those that run, those that wait in line). Engines of every kind keep their calls
+// this way.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ inline constexpr SequenceId kNoSequence = UINT32_MAX;
 
 struct Sequence {
   enum class Place : std::uint8_t {
-    nowhere,     // the slot is free
+    nowhere,  // the slot is free
     waiting,
     prefilling,  // running, known tokens are still to be computed
     decoding,    // running, one token a step
@@ -22,18 +23,18 @@ struct Sequence {
   };
 
   Request request;
-  std::int64_t length = 0;        // prompt and output, cut at the longest length the engine allows
-  std::int64_t known = 0;         // prompt and generated tokens; kept up while waiting and prefilling
-  std::uint64_t serial = 0;       // of the admission, rising: the order of the running list
-  std::uint32_t generation = 0;   // of the slot
+  std::int64_t length = 0;       // prompt and output, cut at the longest length the engine allows
+  std::int64_t known = 0;        // prompt and generated tokens; kept up while waiting and prefilling
+  std::uint64_t serial = 0;      // of the admission, rising: the order of the running list
+  std::uint32_t generation = 0;  // of the slot
   kv::TableId table = kv::kNone;
   SequenceId before = kNoSequence;  // in the waiting or the running list
   SequenceId behind = kNoSequence;
-  std::uint32_t heap_slot = 0;    // in a keyed waiting queue
+  std::uint32_t heap_slot = 0;  // in a keyed waiting queue
   Place place = Place::nowhere;
-  bool preempted = false;         // at some time before
-  bool starved = false;           // was not scheduled though it runs
-  std::int64_t scheduled = -1;    // last schedule in which it got tokens, where a running pass goes step by step
+  bool preempted = false;       // at some time before
+  bool starved = false;         // was not scheduled though it runs
+  std::int64_t scheduled = -1;  // last schedule in which it got tokens, where a running pass goes step by step
 
   bool running() const { return place >= Place::prefilling; }
 };

@@ -21,20 +21,20 @@ namespace marea::serving {
 enum class FreeOrder : std::uint8_t { append, unhashed_first };  // until / since June 2026
 
 struct VllmV1Params {
-  std::int64_t block = 16;                 // tokens
-  std::int64_t blocks = 0;                 // N, including the null block that is never handed out
-  std::int64_t batch_tokens = 8192;        // max_num_batched_tokens
-  std::int64_t sequences = 256;            // max_num_seqs
-  std::int64_t max_length = 131072;        // max_model_len
-  std::int64_t long_prefill_threshold = 0; // 0: off
+  std::int64_t block = 16;                  // tokens
+  std::int64_t blocks = 0;                  // N, including the null block that is never handed out
+  std::int64_t batch_tokens = 8192;         // max_num_batched_tokens
+  std::int64_t sequences = 256;             // max_num_seqs
+  std::int64_t max_length = 131072;         // max_model_len
+  std::int64_t long_prefill_threshold = 0;  // 0: off
   bool chunked_prefill = true;
   bool prefix_caching = true;
-  bool reserve_full_prompt = true;         // scheduler_reserve_full_isl
-  double watermark = 0;                    // fraction of N
+  bool reserve_full_prompt = true;  // scheduler_reserve_full_isl
+  double watermark = 0;             // fraction of N
   FreeOrder free_order = FreeOrder::unhashed_first;
-  bool async = true;                       // two batches in flight
-  bool keyed_order = false;                // waiting queue and victims by SchedulingKey (vLLM's `priority`); false: first come, first served
-  std::int64_t window = 0;                 // sliding window of the model's windowed layers, for StepSums; 0: none
+  bool async = true;         // two batches in flight
+  bool keyed_order = false;  // waiting queue and victims by SchedulingKey (vLLM's `priority`); false: first come, first served
+  std::int64_t window = 0;   // sliding window of the model's windowed layers, for StepSums; 0: none
 };
 
 // The life of a replica, as the cluster drives it:
@@ -53,7 +53,7 @@ class VllmV1 {
   // Takes a call out, waiting or running, and frees its blocks as a finish does. Call between complete() and schedule().
   void abort(CallSlot call, Time now);
 
-  bool can_schedule() const;                // work remains and the pipeline is not full
+  bool can_schedule() const;  // work remains and the pipeline is not full
   const Batch& schedule(Time now);
   int in_flight() const;
   const cost::StepSums& next_step() const;  // sums of the oldest batch in flight: the one that runs now or next
@@ -67,8 +67,8 @@ class VllmV1 {
   // Does it at each of the given boundaries, as the equal number of complete() and schedule() calls would, to the last bit.
   void repeat(std::span<const Time> boundaries);
 
-  // True if a call with this key, added now, could be scheduled before anything else about this replica changes; false only if it is certain
-  // to stay behind a blocked head of the queue or a full batch. The cluster cuts a run of steps only when this is true.
+  // True if a call with this key, added now, could be scheduled before anything else about this replica changes; false only if it is
+  // certain to stay behind a blocked head of the queue or a full batch. The cluster cuts a run of steps only when this is true.
   bool arrival_matters(const SchedulingKey& key) const;
 
   // Prefix of `content` that an admission would hit now, in tokens. Changes nothing.

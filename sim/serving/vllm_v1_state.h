@@ -58,13 +58,13 @@ struct VllmV1::State {
 
   VllmV1Params params;
   kv::Pool pool;
-  std::int64_t reserve = 0;               // blocks kept free by the watermark
+  std::int64_t reserve = 0;  // blocks kept free by the watermark
   std::vector<Sequence> sequences;
   std::vector<SequenceId> free_sequences;
   std::vector<SequenceId> by_call;
   WaitingQueue waiting;
   SequenceList running;
-  std::vector<SequenceId> prefilling;     // in running order
+  std::vector<SequenceId> prefilling;  // in running order
   DecodeGroup group;
   std::uint64_t serial = 0;
 
@@ -73,16 +73,16 @@ struct VllmV1::State {
   int in_flight = 0;
   Batch batch;
   Outcome outcome;
-  std::int64_t budget = 0;                // tokens left in the schedule being made
+  std::int64_t budget = 0;  // tokens left in the schedule being made
   std::vector<Entry> entries;
-  std::vector<SequenceId> completing;     // prefills that are complete with the schedule being made
+  std::vector<SequenceId> completing;  // prefills that are complete with the schedule being made
 
-  std::int64_t pure_since = 0;            // first schedule that is decodes alone, of the calls that decode now
-  bool settled = false;                   // the head of the queue was tried and nothing that could let it in has changed
-  bool flush = false;                     // asynchronous: one more schedule is due after a finish
-  bool starving = false;                  // asynchronous: some running call got nothing in the last schedule
-  kv::TableId head_grower = kv::kNone;    // the call whose next block would lengthen the head's hit
-  bool head_tried = false;                // the last schedule looked the head up and could not admit it
+  std::int64_t pure_since = 0;          // first schedule that is decodes alone, of the calls that decode now
+  bool settled = false;                 // the head of the queue was tried and nothing that could let it in has changed
+  bool flush = false;                   // asynchronous: one more schedule is due after a finish
+  bool starving = false;                // asynchronous: some running call got nothing in the last schedule
+  kv::TableId head_grower = kv::kNone;  // the call whose next block would lengthen the head's hit
+  bool head_tried = false;              // the last schedule looked the head up and could not admit it
 };
 
 }  // namespace marea::serving

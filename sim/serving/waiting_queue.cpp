@@ -37,9 +37,7 @@ void WaitingQueue::remove(SequenceId id) {
   sink(sequences_[last].heap_slot);
 }
 
-bool WaitingQueue::behind_head(const SchedulingKey& key) const {
-  return !keyed_ || !before(key, sequences_[head()].request.key);
-}
+bool WaitingQueue::behind_head(const SchedulingKey& key) const { return !keyed_ || !before(key, sequences_[head()].request.key); }
 
 bool WaitingQueue::less(SequenceId a, SequenceId b) const { return before(sequences_[a].request.key, sequences_[b].request.key); }
 

@@ -9,16 +9,18 @@ std::string text(std::uint64_t value) { return std::to_string(value); }
 
 template <class T>
 std::string text(const std::vector<T>& values) {
-  std::string all = "[";
-  for (std::size_t i = 0; i < values.size() && i < 40; ++i) all += (i ? "," : "") + text(values[i]);
-  return all + "]";
+  std::string all(1, '[');
+  for (std::size_t i = 0; i < values.size() && i < 40; ++i) all.append(text(values[i])).push_back(' ');
+  all.push_back(']');
+  return all;
 }
 
 class Difference {
  public:
   template <class T>
   void field(const std::string& where, const char* name, const T& expected, const T& actual) {
-    if (found_.empty() && expected != actual) found_ = where + ": " + name + " should be " + text(expected) + ", is " + text(actual);
+    if (found_.empty() && expected != actual)
+      found_.append(where).append(": ").append(name).append(" should be ").append(text(expected)).append(", is ").append(text(actual));
   }
   const std::string& found() const { return found_; }
 
@@ -28,7 +30,8 @@ class Difference {
 
 void compare(Difference& difference, const std::string& where, const ScheduledLine& a, const ScheduledLine& b, bool ids) {
   difference.field(where, "request", a.request, b.request);
-  const std::string entry = where + " request " + text(a.request);
+  std::string entry = where;
+  entry.append(" request ").append(text(a.request));
   difference.field(entry, "kind", std::int64_t{a.kind}, std::int64_t{b.kind});
   difference.field(entry, "computed", a.computed, b.computed);
   difference.field(entry, "tokens", a.tokens, b.tokens);
@@ -46,13 +49,16 @@ std::string first_difference(const std::vector<Line>& expected, const std::vecto
   for (std::size_t i = 0; i < expected.size() && i < actual.size() && difference.found().empty(); ++i) {
     const Line& a = expected[i];
     const Line& b = actual[i];
-    const std::string where = "line " + text(static_cast<std::int64_t>(i)) + " step " + text(a.step);
+    std::string where("line ");
+    where.append(text(static_cast<std::int64_t>(i))).append(" step ").append(text(a.step));
     difference.field(where, "step", a.step, b.step);
     difference.field(where, "added", a.added, b.added);
     difference.field(where, "preempted", a.preempted, b.preempted);
     difference.field(where, "schedules", std::int64_t{a.schedules}, std::int64_t{b.schedules});
-    difference.field(where, "number scheduled", static_cast<std::int64_t>(a.scheduled.size()), static_cast<std::int64_t>(b.scheduled.size()));
-    for (std::size_t k = 0; k < a.scheduled.size() && k < b.scheduled.size(); ++k) compare(difference, where, a.scheduled[k], b.scheduled[k], ids);
+    difference.field(where, "number scheduled", static_cast<std::int64_t>(a.scheduled.size()),
+                     static_cast<std::int64_t>(b.scheduled.size()));
+    for (std::size_t k = 0; k < a.scheduled.size() && k < b.scheduled.size(); ++k)
+      compare(difference, where, a.scheduled[k], b.scheduled[k], ids);
     if (ids) {
       difference.field(where, "evicted ids", a.evicted_ids, b.evicted_ids);
     } else {
@@ -66,7 +72,8 @@ std::string first_difference(const std::vector<Line>& expected, const std::vecto
     }
     const auto none = std::pair<std::int64_t, std::int64_t>(-1, -1);
     difference.field(where, "blocked", a.blocked.value_or(none).first, b.blocked.value_or(none).first);
-    if (!b.blocked || b.blocked->second >= 0) difference.field(where, "blocked hit", a.blocked.value_or(none).second, b.blocked.value_or(none).second);
+    if (!b.blocked || b.blocked->second >= 0)
+      difference.field(where, "blocked hit", a.blocked.value_or(none).second, b.blocked.value_or(none).second);
     difference.field(where, "free", a.free, b.free);
     difference.field(where, "running", a.running, b.running);
     difference.field(where, "waiting", a.waiting, b.waiting);

@@ -93,7 +93,8 @@ Run play(const Workload& workload, Subject& subject, std::int64_t most, const st
     if (subject.in_flight() == depth) {
       const std::int64_t quiet = arrivals.next(step);
       const std::int64_t room = static_cast<std::int64_t>(boundaries.size() - boundary) - 2;
-      const std::int64_t limit = std::min({quiet == INT64_MAX ? room : quiet - step - 1, room, most - static_cast<std::int64_t>(run.lines.size()) - 1});
+      const std::int64_t limit =
+          std::min({quiet == INT64_MAX ? room : quiet - step - 1, room, most - static_cast<std::int64_t>(run.lines.size()) - 1});
       if (limit > 0) {
         for (Line& next : subject.skip(std::span(boundaries).subspan(boundary, static_cast<std::size_t>(limit)))) {
           line.completes = true;

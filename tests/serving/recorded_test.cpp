@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/base/input.h"
+#include "sim/kv/pool.h"
 #include "tests/serving/compare.h"
 #include "tests/serving/reference_engine.h"
 #include "tests/serving/segment_subject.h"
@@ -29,7 +30,9 @@ struct Recording {
 Line read_line(const nlohmann::json& json) {
   Line line;
   line.step = json.contains("it") ? json.at("it") : json.at("s");
-  const auto list = [&json](const char* key) { return json.contains(key) ? json.at(key).get<std::vector<std::int64_t>>() : std::vector<std::int64_t>{}; };
+  const auto list = [&json](const char* key) {
+    return json.contains(key) ? json.at(key).get<std::vector<std::int64_t>>() : std::vector<std::int64_t>{};
+  };
   line.added = list("add");
   line.preempted = list("pre");
   line.evicted_ids = list("ev");
@@ -157,9 +160,10 @@ TEST_CASE("every recorded schedule is reproduced on every field") {
     tally.lines += static_cast<std::int64_t>(recording.lines.size());
   }
   for (const auto& [folder, tally] : folders)
-    std::printf("%s: %lld of %lld logs reproduced, %lld lines compared three times (reference with ids, engine, engine skipping %lld lines)%s\n",
-                folder.c_str(), static_cast<long long>(tally.right), static_cast<long long>(tally.logs), static_cast<long long>(tally.lines),
-                static_cast<long long>(tally.skipped), stride > 1 ? ", one log in eight under the sanitizers" : "");
+    std::printf(
+        "%s: %lld of %lld logs reproduced, %lld lines compared three times (reference with ids, engine, engine skipping %lld lines)%s\n",
+        folder.c_str(), static_cast<long long>(tally.right), static_cast<long long>(tally.logs), static_cast<long long>(tally.lines),
+        static_cast<long long>(tally.skipped), stride > 1 ? ", one log in eight under the sanitizers" : "");
 }
 
 }  // namespace marea::test

@@ -77,8 +77,11 @@ bool ReferenceEngine::allocate(std::int64_t request, std::int64_t tokens, const 
   const std::int64_t idle =
       std::count_if(hits.begin(), hits.end(), [this](std::int64_t id) { return blocks_[static_cast<std::size_t>(id)].references == 0; });
   const auto free = static_cast<std::int64_t>(free_.size());
-  const std::int64_t kept = admission && !running_.empty() ? static_cast<std::int64_t>(std::floor(params_.watermark * static_cast<double>(params_.blocks))) : 0;
-  const auto missing = [&](std::int64_t count) { return std::max<std::int64_t>(0, blocks_for(std::min(count, params_.max_length)) - held); };
+  const std::int64_t kept =
+      admission && !running_.empty() ? static_cast<std::int64_t>(std::floor(params_.watermark * static_cast<double>(params_.blocks))) : 0;
+  const auto missing = [&](std::int64_t count) {
+    return std::max<std::int64_t>(0, blocks_for(std::min(count, params_.max_length)) - held);
+  };
   if (admission && params_.reserve_full_prompt && missing(state.known) + idle + kept > free) return false;
   const std::int64_t need = missing(state.computed + hit_tokens + tokens);
   if (need + idle + kept > free) return false;
@@ -285,7 +288,8 @@ End ReferenceEngine::end() {
 }
 
 void ReferenceEngine::settle(Block& block, kv::KvState fate) {
-  for (int owner = 0; owner < kv::kKvOwners; ++owner) account_[static_cast<std::size_t>(fate)][static_cast<std::size_t>(owner)] += block.pending[static_cast<std::size_t>(owner)];
+  for (int owner = 0; owner < kv::kKvOwners; ++owner)
+    account_[static_cast<std::size_t>(fate)][static_cast<std::size_t>(owner)] += block.pending[static_cast<std::size_t>(owner)];
   block.pending = {};
 }
 
@@ -303,7 +307,8 @@ void ReferenceEngine::book(Time now) {
     for (std::size_t i = 0; i < state.table.size(); ++i) {
       const std::int64_t filled = std::clamp<std::int64_t>(state.computed - static_cast<std::int64_t>(i) * params_.block, 0, params_.block);
       if (blocks_[static_cast<std::size_t>(state.table[i])].references > 1) {
-        if (shared.insert(state.table[i]).second) at(kv::KvState::referenced, kv::KvOwner::shared) += static_cast<kv::TokenTime>(params_.block) * passed;
+        if (shared.insert(state.table[i]).second)
+          at(kv::KvState::referenced, kv::KvOwner::shared) += static_cast<kv::TokenTime>(params_.block) * passed;
         continue;
       }
       at(kv::KvState::referenced, owner) += static_cast<kv::TokenTime>(filled) * passed;
@@ -322,7 +327,8 @@ void ReferenceEngine::book(Time now) {
       const kv::OwnerTimes to = owners_->times(owner, now);
       for (int i = 0; i < kv::kOwnerStates; ++i)
         block.pending[static_cast<std::size_t>(i) + static_cast<std::size_t>(kv::KvOwner::active)] +=
-            static_cast<kv::TokenTime>(params_.block) * static_cast<kv::TokenTime>(to[static_cast<std::size_t>(i)] - from[static_cast<std::size_t>(i)]);
+            static_cast<kv::TokenTime>(params_.block) *
+            static_cast<kv::TokenTime>(to[static_cast<std::size_t>(i)] - from[static_cast<std::size_t>(i)]);
     }
   }
   now_ = now;

@@ -36,8 +36,8 @@ class ReferenceEngine : public Subject {
   struct Block {
     std::int64_t references = 0;
     ContentKey key = 0;
-    std::set<std::uint32_t> users;                               // sessions that used it since it got its key
-    std::array<kv::TokenTime, kv::kKvOwners> pending{};          // cached time whose fate is open
+    std::set<std::uint32_t> users;                       // sessions that used it since it got its key
+    std::array<kv::TokenTime, kv::kKvOwners> pending{};  // cached time whose fate is open
   };
   struct State {
     std::int64_t known = 0, computed = 0, registered = 0, on_its_way = 0;
@@ -52,8 +52,8 @@ class ReferenceEngine : public Subject {
   };
 
   std::int64_t blocks_for(std::int64_t tokens) const;
-  bool allocate(std::int64_t request, std::int64_t tokens, const std::vector<std::int64_t>& hits, bool admission, std::vector<std::int64_t>& fresh,
-                Line& line);
+  bool allocate(std::int64_t request, std::int64_t tokens, const std::vector<std::int64_t>& hits, bool admission,
+                std::vector<std::int64_t>& fresh, Line& line);
   void register_blocks(std::int64_t request, std::int64_t tokens);
   void free_blocks(std::int64_t request);
   std::vector<std::int64_t> lookup(std::int64_t request) const;

@@ -70,8 +70,13 @@ void SegmentSubject::schedule(Line& line, Time now) {
     const auto admission = admitted.find(r.call.value);
     if (admission != admitted.end()) {
       const std::int64_t hit = admission->second.hit;
-      line.scheduled.push_back({request_of(r.call), admission->second.resumed ? 'R' : 'N', hit, r.computed - hit,
-                                r.blocks - hit / workload_.params.block, hit, {}});
+      line.scheduled.push_back({request_of(r.call),
+                                admission->second.resumed ? 'R' : 'N',
+                                hit,
+                                r.computed - hit,
+                                r.blocks - hit / workload_.params.block,
+                                hit,
+                                {}});
       continue;
     }
     const serving::VllmV1::Running& was = known.at(r.call.value);

@@ -28,7 +28,7 @@ struct ScheduledLine {
 };
 
 struct Line {
-  std::int64_t step = 0;       // or iteration, when asynchronous
+  std::int64_t step = 0;  // or iteration, when asynchronous
   std::vector<std::int64_t> added;
   bool schedules = false;
   std::vector<ScheduledLine> scheduled;
@@ -40,13 +40,13 @@ struct Line {
   bool completes = false;
   std::vector<std::int64_t> finished;
   std::int64_t free_after = 0;
-  bool skipped = false;        // evictions are listed in the first line of a skipped run behind which this one lies
+  bool skipped = false;  // evictions are listed in the first line of a skipped run behind which this one lies
 };
 
 struct End {
   std::vector<ContentKey> free_queue;
   std::vector<std::int64_t> free_ids;
-  std::vector<ContentKey> cached;      // sorted
+  std::vector<ContentKey> cached;        // sorted
   std::vector<std::int64_t> cached_ids;  // sorted
 };
 
@@ -55,7 +55,7 @@ class Subject {
   virtual ~Subject() = default;
   virtual void add(std::int64_t request, double arrival) = 0;
   virtual void abort(std::int64_t request, Time now) = 0;
-  virtual bool has_work() const = 0;       // something to schedule
+  virtual bool has_work() const = 0;  // something to schedule
   virtual int in_flight() const = 0;
   virtual void schedule(Line& line, Time now) = 0;
   virtual void complete(Line& line, Time now) = 0;

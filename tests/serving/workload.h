@@ -22,8 +22,8 @@ struct WorkloadRequest {
   std::int64_t prompt = 0;
   std::int64_t output = 0;
   std::int64_t priority = 0;
-  std::int64_t abort_at = -1;          // step before whose schedule it is aborted, if it is still there
-  std::uint32_t session = 0;           // owner of its KV
+  std::int64_t abort_at = -1;  // step before whose schedule it is aborted, if it is still there
+  std::uint32_t session = 0;   // owner of its KV
 };
 
 struct Workload {
