@@ -50,10 +50,6 @@ double decode_floor(const spec::DecodeAttentionCost& cost, double sequences, dou
   return cost.floor.count() + cost.per_head.count() * sequences * kv_heads;
 }
 
-double decode_keys(const spec::DecodeAttentionCost& cost, double rate, double keys, double sequences) {
-  return rate * keys + cost.per_doubling.count() * std::log2(1 + keys / (256 * sequences));
-}
-
 double prefill_attention(const spec::PrefillAttentionCost& cost, const Machine& machine, const PrefillShape& shape, double tokens,
                          double pairs, double longest) {
   const double d = shape.head_dim;

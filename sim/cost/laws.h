@@ -2,6 +2,7 @@
 // comments of each give its form. One call is one kernel (or one group of kernels measured as one) on one rank.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -47,8 +48,32 @@ struct KeyWork {
 double seconds_per_key(const spec::DecodeAttentionCost& cost, const Machine& machine, const KeyWork& key);
 // Decode attention of one layer apart from the keys: t0 + a * sequences * kv_heads.
 double decode_floor(const spec::DecodeAttentionCost& cost, double sequences, double kv_heads);
-// Its keys: rate * keys + lg * log2(1 + keys / sequences / 256).
-double decode_keys(const spec::DecodeAttentionCost& cost, double rate, double keys, double sequences);
+// log2(x) for x >= 1 to 0.01, from the bits of x: the same on every machine, and a step that is otherwise a few additions can afford it.
+// Between powers of two: m + 0.3436 m (1 - m) for a mantissa 1 + m. Continuous and rising.
+inline double rough_log2(double x) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  const double exponent = static_cast<double>(static_cast<std::int64_t>(bits >> 52) - 1023);
+  const double m = std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u) - 1;
+  return exponent + m + 0.3436 * m * (1 - m);
+}
+// The part of a step that grows with the contexts of its decodes, over all layers:
+//   rate * keys + lg * log2(1 + keys / sequences / 256), once for layers that read every key and once for those that read a limited number.
+struct DecodeGrowth {
+  double rate = 0;      // seconds a key
+  double doubling = 0;  // seconds a doubling
+  double limited_rate = 0;
+  double limited_doubling = 0;
+  bool limited = false;
+
+  // What at() wants to know of the sequences: 1 / (256 sequences). Without any there are no keys either, and 0 does.
+  static double share(std::int64_t sequences) { return sequences > 0 ? 1 / (256 * static_cast<double>(sequences)) : 0; }
+  // Seconds for so many keys: all, and limited ones.
+  double at(double share, double keys, double limited_keys) const {
+    const double seconds = rate * keys + doubling * rough_log2(1 + keys * share);
+    if (!limited) return seconds;
+    return seconds + (limited_rate * limited_keys + limited_doubling * rough_log2(1 + limited_keys * share));
+  }
+};
 
 // Causal attention of the chunks of one step, one layer, one rank.
 struct PrefillShape {

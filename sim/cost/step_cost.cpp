@@ -73,12 +73,14 @@ void StepCost::State::set_attention(const spec::Model& model, const spec::Device
     key = {2 * kv_heads_ * real(a.head_dim) * bytes, 4 * heads * real(a.head_dim)};
     prefill_shape_ = {heads, kv_heads_, real(a.head_dim)};
   }
-  const double rate = seconds_per_key(decode, attention_machine_, key);
-  full = {real(a.full_layers()), rate};
-  limited = {real(a.windowed_layers + a.sparse_layers), rate};
+  full_layers_ = real(a.full_layers());
+  limited_layers_ = real(a.windowed_layers + a.sparse_layers);
   key_limit_ = real(a.key_limit());
   index_layers_ = real(a.sparse_layers);
-  index_rate = real(a.index_per_token.value) / (decode.memory_efficiency * attention_machine_.bandwidth);
+  const double rate = seconds_per_key(decode, attention_machine_, key);
+  const double scan = real(a.index_per_token.value) / (decode.memory_efficiency * attention_machine_.bandwidth);
+  growth = {full_layers_ * rate + scan, full_layers_ * decode.per_doubling.count(), limited_layers_ * rate,
+            limited_layers_ * decode.per_doubling.count(), limited_layers_ > 0};
   index_pair_rate_ = index_layers_ * 2 * real(a.index_heads * a.index_dim) / (prefill_.compute_efficiency * attention_machine_.peak);
 }
 
@@ -189,21 +191,23 @@ double StepCost::State::prefill(const StepSums& sums) const {
   const double tokens = real(sums.prefill_tokens);
   const double longest = real(sums.longest_prefill);
   double seconds = 0;
-  if (full.layers > 0)
-    seconds += full.layers * prefill_attention(prefill_, attention_machine_, prefill_shape_, tokens, sums.prefill_pairs, longest);
-  if (limited.layers > 0)
-    seconds += limited.layers * prefill_attention(prefill_, attention_machine_, prefill_shape_, tokens, sums.prefill_windowed_pairs,
-                                                  longest < key_limit_ ? longest : key_limit_);
+  if (full_layers_ > 0)
+    seconds += full_layers_ * prefill_attention(prefill_, attention_machine_, prefill_shape_, tokens, sums.prefill_pairs, longest);
+  if (limited_layers_ > 0)
+    seconds += limited_layers_ * prefill_attention(prefill_, attention_machine_, prefill_shape_, tokens, sums.prefill_windowed_pairs,
+                                                   longest < key_limit_ ? longest : key_limit_);
   if (index_layers_ > 0) seconds += index_layers_ * prefill_.floor.count() + index_pair_rate_ * sums.prefill_pairs;
   return seconds;
 }
 
 double StepCost::State::decode_fixed(double sequences) const {
   if (sequences <= 0) return 0;
-  return (full.layers + limited.layers) * decode_floor(decode, sequences, kv_heads_) + index_layers_ * decode.floor.count();
+  return (full_layers_ + limited_layers_) * decode_floor(decode, sequences, kv_heads_) + index_layers_ * decode.floor.count();
 }
 
 double StepCost::State::on_device(const StepSums& sums) {
+  const auto most = static_cast<std::int64_t>(linear_total_.size()) - 1;
+  check(sums.tokens <= most && sums.sampled >= 0 && sums.sampled <= most, "a step with more tokens than its cost was made for");
   return linear_total(sums.tokens) + head(sums.sampled) + prefill(sums) + decode_fixed(real(sums.decode_sequences));
 }
 
@@ -216,14 +220,17 @@ StepCost::StepCost(StepCost&&) noexcept = default;
 Seconds StepCost::price(const StepSums& sums) {
   if (sums.tokens <= 0) return Seconds{0};
   State& s = *state_;
-  const double device = s.on_device(sums) + s.growing(real(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
-  return Seconds{s.with_host(device, s.host_time(sums))};
+  const double device =
+      s.on_device(sums) + s.growth.at(DecodeGrowth::share(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
+  return Seconds{with_host(device, s.host_time(sums), s.host.overlaps)};
 }
 
 Breakdown StepCost::breakdown(const StepSums& sums) {
   Breakdown result;
   if (sums.tokens <= 0) return result;
   State& s = *state_;
+  const double on_device =
+      s.on_device(sums) + s.growth.at(DecodeGrowth::share(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
   const auto add = [&](Component component, double seconds, spec::Status status) {
     result.component[static_cast<std::size_t>(component)] += Seconds{seconds};
     result.status[static_cast<std::size_t>(status)] += Seconds{seconds};
@@ -236,29 +243,29 @@ Breakdown StepCost::breakdown(const StepSums& sums) {
   result.component[static_cast<std::size_t>(Component::collectives)] = Seconds{parts.collectives};
   add(Component::prefill_attention, s.prefill(sums), s.prefill_status());
   const double sequences = real(sums.decode_sequences);
-  add(Component::decode_attention, s.decode_fixed(sequences) + s.growing(sequences, real(sums.decode_context), real(sums.decode_windowed)),
+  add(Component::decode_attention,
+      s.decode_fixed(sequences) +
+          s.growth.at(DecodeGrowth::share(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed)),
       s.decode.origin.status);
   add(Component::head, s.head_gemm(real(sums.sampled)), s.head_status());
   add(Component::head, s.sampling(real(sums.sampled)), s.sampler_status());
   // Overlapping host time counts only as far as it lengthens the step.
-  const double device = result.total().count();
-  add(Component::host, s.with_host(device, s.host_time(sums)) - device, s.host.origin.status);
+  add(Component::host, with_host(on_device, s.host_time(sums), s.host.overlaps) - on_device, s.host.origin.status);
   return result;
 }
 
 DecodeRun::DecodeRun(StepCost& cost, const StepSums& first, std::int64_t windowed_growth)
-    : state_(cost.state_.get()), sums_(first), windowed_growth_(windowed_growth) {
-  check(first.tokens == first.decode_sequences && first.prefill_tokens == 0 && first.admissions == 0,
-        "a run of decodes that holds a prefill");
-  fixed_ = first.tokens > 0 ? cost.state_->on_device(first) : 0;
-  host_ = first.tokens > 0 ? cost.state_->host_time(first) : 0;
-}
-
-Seconds DecodeRun::next() {
-  const double device = fixed_ + state_->growing(real(sums_.decode_sequences), real(sums_.decode_context), real(sums_.decode_windowed));
-  sums_.decode_context += sums_.decode_sequences;
-  sums_.decode_windowed += windowed_growth_;
-  return Seconds{state_->with_host(device, host_)};
+    : growth_(cost.state_->growth),
+      context_(first.decode_context),
+      windowed_(first.decode_windowed),
+      context_growth_(first.decode_sequences),
+      windowed_growth_(windowed_growth),
+      share_(DecodeGrowth::share(first.decode_sequences)),
+      overlaps_(cost.state_->host.overlaps) {
+  check(first.tokens == first.decode_sequences && first.tokens > 0 && first.prefill_tokens == 0 && first.admissions == 0,
+        "a run of decodes that holds something else");
+  fixed_ = cost.state_->on_device(first);
+  host_ = cost.state_->host_time(first);
 }
 
 }  // namespace marea::cost

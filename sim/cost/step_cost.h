@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/time.h"
+#include "sim/cost/laws.h"
 #include "sim/cost/step.h"
 #include "sim/spec/deployment.h"
 
@@ -46,21 +47,34 @@ class StepCost {
   std::unique_ptr<State> state_;
 };
 
+// Host time adds to the device's, or hides behind it.
+inline double with_host(double device, double host, bool overlaps) { return overlaps ? (device > host ? device : host) : device + host; }
+
 // Consecutive steps of the same decoding sequences, whose contexts grow by a token each. next() is bit-identical to price() of the same
 // sums.
 class DecodeRun {
  public:
-  // `first` must be decode-only. `windowed_growth` is what decode_windowed grows by in each step (sequences still below the key limit).
+  // `first` holds decodes alone, at least one. `windowed_growth` is what decode_windowed grows by in each step (sequences still below the
+  // key limit; without a limit, all of them).
   DecodeRun(StepCost& cost, const StepSums& first, std::int64_t windowed_growth);
   // The price of the present step; moves on to the next.
-  Seconds next();
+  Seconds next() {
+    const double device = fixed_ + growth_.at(share_, static_cast<double>(context_), static_cast<double>(windowed_));
+    context_ += context_growth_;
+    windowed_ += windowed_growth_;
+    return Seconds{with_host(device, host_, overlaps_)};
+  }
 
  private:
-  const StepCost::State* state_;
-  StepSums sums_;
+  DecodeGrowth growth_;
+  std::int64_t context_;
+  std::int64_t windowed_;
+  std::int64_t context_growth_;
   std::int64_t windowed_growth_;
-  double fixed_;  // everything on the device that does not depend on the contexts
-  double host_;
+  double share_;
+  double fixed_ = 0;  // everything on the device that does not depend on the contexts
+  double host_ = 0;
+  bool overlaps_;
 };
 
 }  // namespace marea::cost

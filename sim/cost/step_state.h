@@ -21,34 +21,16 @@ struct LinearParts {
   double total() const { return dense + experts + small_kernels + collectives; }
 };
 
-// Attention of the layers of one sort (full, or limited by a window or a choice of keys).
-struct AttentionLayers {
-  double layers = 0;
-  double decode_rate = 0;  // seconds a key and layer
-};
-
 struct StepCost::State {
   State(const spec::Model& model, const spec::Device& device, const spec::Deployment& deployment, const spec::HostCost& host,
         std::int64_t batch_tokens);
 
-  // The pieces of a price. Together: device = on_device(sums) + growing(...), then with_host().
+  // The pieces of a price. Together: device = on_device(sums) + growth.at(...), then with_host().
   double on_device(const StepSums& sums);  // all but what grows with the contexts of decodes
-  double growing(double sequences, double context, double windowed) const {
-    if (sequences <= 0) return 0;
-    double seconds = 0;
-    if (full.layers > 0) seconds += full.layers * decode_keys(decode, full.decode_rate, context, sequences);
-    if (limited.layers > 0) seconds += limited.layers * decode_keys(decode, limited.decode_rate, windowed, sequences);
-    return seconds + index_rate * context;
-  }
   double host_time(const StepSums& sums) const {
     return host.step.count() + host_layers + host.sequence.count() * static_cast<double>(sums.decode_sequences + sums.prefill_sequences) +
            host.admission.count() * static_cast<double>(sums.admissions);
   }
-  double with_host(double on_device_seconds, double host_seconds) const {
-    if (host.overlaps) return on_device_seconds > host_seconds ? on_device_seconds : host_seconds;
-    return on_device_seconds + host_seconds;
-  }
-
   const LinearParts& linear(std::int64_t tokens);
   double head(std::int64_t rows);  // product of the output head, and sampling
   double prefill(const StepSums& sums) const;
@@ -96,6 +78,8 @@ struct StepCost::State {
   spec::PrefillAttentionCost prefill_;
   PrefillShape prefill_shape_;
   double kv_heads_ = 0;
+  double full_layers_ = 0;
+  double limited_layers_ = 0;  // by a window or a choice of keys
   double key_limit_ = 0;
   double index_layers_ = 0;
   double index_pair_rate_ = 0;  // seconds a query-key pair, all sparse layers
@@ -106,9 +90,7 @@ struct StepCost::State {
 
  public:
   spec::DecodeAttentionCost decode;
-  AttentionLayers full;
-  AttentionLayers limited;
-  double index_rate = 0;  // seconds a cached token to scan the index of all sparse layers
+  DecodeGrowth growth;
   double linear_total(std::int64_t tokens) {
     const double known = linear_total_[static_cast<std::size_t>(tokens)];
     return std::isnan(known) ? linear_total_[static_cast<std::size_t>(tokens)] = linear(tokens).total() : known;

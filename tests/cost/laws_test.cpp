@@ -92,16 +92,26 @@ TEST_CASE("decode attention reads its keys at the stated share of bandwidth") {
   law.memory_efficiency = 0.8;
   law.floor = Seconds{1e-5};
   law.per_head = Seconds{2e-9};
-  law.per_doubling = Seconds{1e-6};
   const double rate = cost::seconds_per_key(law, kMachine, {4096, 0});
   CHECK(rate == Approx(4096 / 3.2e12));
   CHECK(cost::decode_floor(law, 10, 8) == Approx(1e-5 + 2e-9 * 80));
-  // 8 sequences of 256 tokens: one doubling.
-  CHECK(cost::decode_keys(law, rate, 8 * 256, 8) == Approx(rate * 2048 + 1e-6));
+  // 8 sequences of 256 keys: one doubling; of 768 keys: two.
+  const cost::DecodeGrowth growth{rate, 1e-6, 2 * rate, 3e-6, true};
+  CHECK(growth.at(cost::DecodeGrowth::share(8), 8 * 256, 8 * 768) == Approx(rate * 2048 + 1e-6 + 2 * rate * 6144 + 3e-6 * 2));
   law.compute_efficiency = 0.1;
   const double bytes = 4096 / 3.2e12;
   const double flops = 1e6 / 1e14;
   CHECK(cost::seconds_per_key(law, kMachine, {4096, 1e6}) == Approx(std::cbrt(bytes * bytes * bytes + flops * flops * flops)));
+}
+
+TEST_CASE("the rough logarithm is exact at powers of two, rises and stays within a hundredth") {
+  for (double power = 1; power < 1e9; power *= 2) CHECK(cost::rough_log2(power) == std::log2(power));
+  double before = 0;
+  for (double x = 1; x < 1e7; x *= 1.003) {
+    CHECK(std::abs(cost::rough_log2(x) - std::log2(x)) < 0.01);
+    CHECK(cost::rough_log2(x) >= before);
+    before = cost::rough_log2(x);
+  }
 }
 
 TEST_CASE("prefill attention costs its causal pairs") {
