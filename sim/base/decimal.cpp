@@ -10,6 +10,8 @@ namespace marea {
 
 namespace {
 
+constexpr int kMostDigits = 37;  // so many always fit in 127 bits
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool times(Int128& value, Int128 factor) { return !__builtin_mul_overflow(value, factor, &value); }
@@ -128,7 +130,7 @@ std::string to_string(const Decimal& value) {
   const bool negative = value.mantissa < 0;
   std::string digits = digits_of(negative ? -value.mantissa : value.mantissa);
   const int size = static_cast<int>(digits.size());
-  if (value.exponent > 40 || value.exponent < -40 - size) {
+  if (value.exponent + size > kMostDigits || value.exponent < -kMostDigits) {
     digits += 'e' + std::to_string(value.exponent);
   } else if (value.exponent >= 0) {
     digits.append(static_cast<std::size_t>(value.exponent), '0');

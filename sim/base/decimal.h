@@ -41,7 +41,7 @@ Decimal decimal(std::int64_t value);
 std::optional<std::int64_t> whole(const Decimal& value);
 // The nearest double (correctly rounded).
 double nearest_double(const Decimal& value);
-// Digits and a point, no exponent while the zeros to be written stay below 40, else with one: read_decimal gives the same number back.
+// Digits and a point while they stay below 38, else with an exponent: read_decimal gives the same number back.
 std::string to_string(const Decimal& value);
 
 }  // namespace marea

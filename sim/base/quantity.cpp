@@ -4,6 +4,8 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -52,21 +54,23 @@ std::string in_largest_unit(std::int64_t value, Dimension dimension) {
   return fmt::format("{} {}", value / best->size, best->name);
 }
 
-// A double in the base unit as the shortest text that Value reads back as the same double. Larger units are tried first and taken
-// when they shorten the text and lose nothing.
+// A double in the base unit as text that Value reads back as the same double: in the unit that needs the fewest digits, and of those the
+// largest of which there is at least one.
 std::string in_shortest_unit(double value, Dimension dimension) {
   const DimensionUnits& units = units_of(dimension);
-  std::string best;
+  std::string best = fmt::format("{} {}", shortest(value), units.units.front().name);
+  std::size_t best_digits = SIZE_MAX;
   for (const Unit& unit : units.units) {
-    const std::string number = shortest(value / static_cast<double>(unit.size));
-    const auto decimal_text = read_decimal(number);
-    if (!decimal_text) continue;
-    const auto base = multiply(decimal_text->value, decimal(unit.size));
+    const double count = value / static_cast<double>(unit.size);
+    const auto number = read_decimal(shortest(count));
+    const auto base = number && count >= 1 ? multiply(number->value, decimal(unit.size)) : std::nullopt;
     if (!base || nearest_double(*base) != value) continue;
-    const std::string text = fmt::format("{} {}", number, unit.name);
-    if (best.empty() || text.size() < best.size()) best = text;
+    const std::size_t digits = to_string(Decimal{number->value.mantissa, 0}).size();
+    if (digits > best_digits) continue;
+    best_digits = digits;
+    best = fmt::format("{} {}", to_string(number->value), unit.name);
   }
-  return best.empty() ? fmt::format("{} {}", shortest(value), units.units.front().name) : best;
+  return best;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ struct Cost {
 // Builds the tree of the first document and refuses a second one.
 class Builder : public YAML::EventHandler {
  public:
-  Builder(const std::string& file, const TreeLimits& limits) : file_(file), limits_(limits) {}
+  Builder(const std::string& file, const TreeLimits& limits) : file_(file), limits_(limits) { root_.mark.file = file; }
 
   Tree take() { return std::move(root_); }
   std::size_t events() const { return events_; }
@@ -308,7 +308,10 @@ Tree parse_yaml(std::string_view text, const std::string& file, const TreeLimits
     throw ConfigError({file}, "", std::to_string(text.size()) + " bytes of YAML; the limit is " + std::to_string(limits.bytes));
   check_characters(text, file);
   Builder builder(file, limits);
-  Feed feed(text, builder, limits.depth);
+  // The scanner takes a quote that is never closed for closed when the text ends with a line end; a last comment without one prevents it.
+  std::string closed(text.substr(0, text.find_last_not_of(" \t") + 1));
+  if (!closed.empty() && (closed.back() == '\n' || closed.back() == '\r')) closed += '#';
+  Feed feed(closed, builder, limits.depth);
   std::istream stream(&feed);
   try {
     YAML::Parser parser(stream);

@@ -113,8 +113,9 @@ Decimal Value::quantity(const DimensionUnits& units, bool exponent_allowed) cons
   const std::string digits(number.digits);
   const std::string choice = "write it with one of " + unit_names(units);
   if (number.rest.empty()) {
-    const std::string example = units.units.size() > 1 ? " (for example " + excerpt(digits) + " " + std::string(units.example) + ")" : "";
-    fail(excerpt(tree_->text) + " has no unit; " + choice + example);
+    const std::string example = excerpt(digits) + " " + std::string(units.example);
+    if (units.units.size() == 1) fail(excerpt(tree_->text) + " has no unit; write it as " + example);
+    fail(excerpt(tree_->text) + " has no unit; " + choice + " (for example " + example + ")");
   }
   const Unit* unit = find_unit(units, number.rest);
   if (!unit) {
