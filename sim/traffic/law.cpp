@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/math/distributions/gamma.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <charconv>
 #include <cmath>
@@ -36,7 +37,7 @@ double Uniform::quantile(double u) const {
 }
 double Exponential::quantile(double u) const { return -mean * std::log1p(-u); }
 double Lognormal::quantile(double u) const { return std::exp(mu + sigma * normal_score(u)); }
-double Gamma::quantile(double u) const { return boost::math::quantile(law, u); }
+double Gamma::quantile(double u) const { return boost::math::quantile(boost::math::gamma_distribution<double>(shape, scale), u); }
 double Quantiles::quantile(double u) const {
   const double score = normal_score(u);
   const auto above = std::upper_bound(scores.begin(), scores.end(), score) - scores.begin();
@@ -155,7 +156,7 @@ void Law::read_named(const std::string& name, const Value& value) {
   } else if (name == "gamma") {
     const double mean = positive("mean");
     const double cv = section.required("cv").number(0.01, 100);
-    law_ = laws::Gamma{boost::math::gamma_distribution<double>(1 / (cv * cv), mean * cv * cv)};
+    law_ = laws::Gamma{1 / (cv * cv), mean * cv * cv};
   } else if (name == "lognormal") {
     const bool by_mean = section.has("mean");
     const double middle = positive(by_mean ? "mean" : "p50");

@@ -2,13 +2,13 @@
 // the same place in the distribution whatever its parameters are.
 #pragma once
 
-#include <boost/math/distributions/gamma.hpp>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "sim/base/section.h"
+#include "sim/traffic/limits.h"
 
 namespace marea::traffic {
 
@@ -39,7 +39,7 @@ struct Lognormal {
 };
 
 struct Gamma {
-  boost::math::gamma_distribution<double> law{1, 1};
+  double shape = 1, scale = 1;
   double quantile(double u) const;
 };
 
@@ -86,8 +86,5 @@ class Law {
   Mark mark_;
   std::string path_;
 };
-
-// The largest number of tokens that a call, or of things that a count, may have: more is a slip in the input.
-inline constexpr std::int64_t kMostTokens = 100'000'000;
 
 }  // namespace marea::traffic

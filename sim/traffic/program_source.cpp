@@ -55,10 +55,10 @@ class ProgramDraw {
     std::int64_t last_output = 0;
   };
 
-  RandomStream stream(std::string_view purpose, const ThreadState& state, std::uint32_t index) const {
+  RandomStream stream(Purpose purpose, const ThreadState& state, std::uint32_t index) const {
     return RandomStream(source_.seed_, purpose, source_.traffic_, body_, (std::uint64_t{state.thread} << 32) | index);
   }
-  std::int64_t draw(const Law& law, std::string_view purpose, const ThreadState& state) const {
+  std::int64_t draw(const Law& law, Purpose purpose, const ThreadState& state) const {
     return law.is_fixed() ? law.count(0.5) : law.count(stream(purpose, state, state.calls).uniform());
   }
 
@@ -258,7 +258,7 @@ void ProgramSource::make(std::uint64_t body, std::uint64_t identity, Session& se
 
 void ProgramSource::make_single(std::uint64_t body, Session& session, std::uint64_t own_span) const {
   const ProgramSpec& program = programs_[0];
-  const auto draw = [&](const Law& law, std::string_view purpose) {
+  const auto draw = [&](const Law& law, Purpose purpose) {
     return law.is_fixed() ? law.count(0.5) : law.count(RandomStream(seed_, purpose, traffic_, body).uniform());
   };
   ProgramWriter writer(session.program);

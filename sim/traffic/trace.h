@@ -12,6 +12,7 @@
 #include "sim/base/error.h"
 #include "sim/base/section.h"
 #include "sim/kv/content.h"
+#include "sim/traffic/limits.h"
 #include "sim/traffic/load.h"
 #include "sim/traffic/session.h"
 
@@ -39,6 +40,7 @@ struct Trace {
     std::uint32_t thread = 0;
     std::uint64_t call = 0;  // index in calls
     Duration wait{};         // tool, human
+    bool between = false;    // the wait is the time between two recorded calls: in recorded mode their times say it already
   };
   struct Edge {
     std::uint32_t from = 0, to = 0;  // steps, counted within the session
@@ -90,10 +92,5 @@ constexpr TraceFormat trace_format() {
             return [params = Reader::params(section)](const std::string& file, const TraceOptions& options) { return Reader::read(file, params, options); };
           }};
 }
-
-// Bounds on what one row may say.
-inline constexpr std::int64_t kMostBlock = 1 << 14;                      // tokens of an id's block
-inline constexpr std::int64_t kMostId = (std::int64_t{1} << 48) - 1;     // block ids
-inline constexpr double kMostSeconds = 1e9;                              // times and waits, about 31 years
 
 }  // namespace marea::traffic

@@ -41,10 +41,8 @@ std::uint32_t TraceBuilder::call(std::uint32_t thread, std::int64_t prompt, std:
   const std::uint64_t first = trace_.pieces.size();
   trace_.pieces.insert(trace_.pieces.end(), content.begin(), content.end());
   trace_.calls.push_back({prompt, output, 0, first, content.size(), recorded});
-  return step({StepKind::call, thread, trace_.calls.size() - 1, {}});
+  return step({StepKind::call, thread, trace_.calls.size() - 1});
 }
-
-std::uint32_t TraceBuilder::wait(StepKind kind, std::uint32_t thread, Duration time) { return step({kind, thread, 0, time}); }
 
 std::uint32_t TraceBuilder::thread(std::uint32_t parent) {
   trace_.threads.push_back({parent, 0});
@@ -63,6 +61,12 @@ void TraceBuilder::end(std::int64_t shareable) {
   open_ = false;
   trace_.sessions.back().shareable = shareable;
   trace_.sessions.push_back({trace_.steps.size(), trace_.edges.size(), trace_.threads.size(), 0, std::nullopt});
+}
+
+void TraceBuilder::skip() {
+  note("bad rows skipped");
+  if (open_ && trace_.steps.size() > trace_.sessions.back().first_step) note("sessions left out because of a bad row");
+  drop();
 }
 
 void TraceBuilder::drop() {

@@ -25,9 +25,11 @@ class TraceBuilder {
   // Its steps; each returns its number within the session. Edges run from earlier to later steps.
   std::uint32_t call(std::uint32_t thread, std::int64_t prompt, std::int64_t output, kv::ContentView content,
                      std::optional<Duration> recorded = std::nullopt);
-  std::uint32_t wait(StepKind kind, std::uint32_t thread, Duration time);  // tool or human
-  std::uint32_t fork(std::uint32_t thread) { return step({StepKind::fork, thread, 0, {}}); }
-  std::uint32_t join(std::uint32_t thread) { return step({StepKind::join, thread, 0, {}}); }
+  std::uint32_t wait(StepKind kind, std::uint32_t thread, Duration time, bool between = false) {  // tool or human
+    return step({kind, thread, 0, time, between});
+  }
+  std::uint32_t fork(std::uint32_t thread) { return step({StepKind::fork, thread}); }
+  std::uint32_t join(std::uint32_t thread) { return step({StepKind::join, thread}); }
   void edge(std::uint32_t from, std::uint32_t to) { trace_.edges.push_back({from, to}); }
   std::uint32_t thread(std::uint32_t parent);
   void model(std::uint32_t thread, std::string_view name);
@@ -53,8 +55,7 @@ class TraceBuilder {
     try {
       row();
     } catch (const ConfigError&) {
-      drop();
-      note("bad rows skipped");
+      skip();
     }
   }
   // All lines of a file but blank ones.
@@ -65,8 +66,24 @@ class TraceBuilder {
       if (line.find_first_not_of(" \t") != std::string_view::npos) guard([&] { row(line); });
     }
   }
+  // All rows of a table. A row that cannot even be split is a bad row too; a file that cannot be read on is an error.
+  template <class Row>
+  void each_row(CsvReader& table, const Row& row) {
+    while (!full()) {
+      const int line = table.mark(0).line;
+      try {
+        if (!table.next()) break;
+      } catch (const ConfigError&) {
+        if (!options_.skip_bad_rows || table.mark(0).line == line) throw;
+        skip();
+        continue;
+      }
+      guard(row);
+    }
+  }
 
  private:
+  void skip();
   std::uint32_t step(Trace::Step step);
   void find_known();
 

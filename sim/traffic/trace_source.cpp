@@ -50,6 +50,7 @@ void TraceSource::make(std::uint64_t body, std::uint64_t identity, Session& sess
   ProgramWriter writer(session.program);
   for (std::uint64_t i = entry.first_step; i < end.first_step; ++i) {
     const Trace::Step& from = trace_->steps[i];
+    const Duration wait = options_.recorded && from.between ? Duration{} : from.wait;
     Step& step = writer[writer.add(from.kind, from.thread)];
     if (from.kind == StepKind::call) {
       const Trace::Call& call = trace_->calls[from.call];
@@ -60,9 +61,9 @@ void TraceSource::make(std::uint64_t body, std::uint64_t identity, Session& sess
       for (const kv::Piece& piece : trace_->content(call)) step.call.content.push_back({key(piece.span), piece.first, piece.length});
     } else if (from.kind == StepKind::tool) {
       step.tool.tool = options_.tool;
-      step.tool.attempts.push_back({from.wait, false, {}});
+      step.tool.attempts.push_back({wait, false, {}});
     } else if (from.kind == StepKind::human) {
-      step.human.time = from.wait;
+      step.human.time = wait;
     }
   }
   for (std::uint64_t i = entry.first_edge; i < end.first_edge; ++i) writer.edge(trace_->edges[i].from, trace_->edges[i].to);
