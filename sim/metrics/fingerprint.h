@@ -43,8 +43,13 @@ class Fingerprint {
   };
   template <std::size_t N>
   void add(const std::array<std::uint64_t, N>& words);
+  void flush();
+
+  static constexpr std::size_t kBuffer = 1024;  // words
 
   std::unique_ptr<XXH3_state_s, Free> state_;
+  std::vector<std::uint64_t> buffer_;
+  std::size_t used_ = 0;
   std::vector<std::uint64_t> steps_;  // by replica
 };
 
