@@ -30,14 +30,10 @@ void Audit::clock(Time at, const char* where) {
   now_ = at;
 }
 
-void Audit::require(bool holds, const char* law, const Session& session) const {
-  if (!holds) [[unlikely]]
-    broken(law, place(session.traffic, session.index), now_);
-}
+void Audit::fail(const char* law, const Session& session) const { broken(law, place(session.traffic, session.index), now_); }
 
-void Audit::require(bool holds, const char* law, const cluster::CallEnded& call) const {
-  if (!holds) [[unlikely]]
-    broken(law, fmt::format("{}, call {}", place(call.traffic, call.session_index), call.index), call.at);
+void Audit::fail(const char* law, const cluster::CallEnded& call) const {
+  broken(law, fmt::format("{}, call {}", place(call.traffic, call.session_index), call.index), call.at);
 }
 
 Audit::Session& Audit::session(SessionSlot slot, const char* where) {

@@ -63,8 +63,16 @@ class Audit {
   };
 
   void clock(Time at, const char* where);
-  void require(bool holds, const char* law, const Session& session) const;
-  void require(bool holds, const char* law, const cluster::CallEnded& call) const;
+  void require(bool holds, const char* law, const Session& session) const {
+    if (!holds) [[unlikely]]
+      fail(law, session);
+  }
+  void require(bool holds, const char* law, const cluster::CallEnded& call) const {
+    if (!holds) [[unlikely]]
+      fail(law, call);
+  }
+  [[noreturn]] void fail(const char* law, const Session& session) const;
+  [[noreturn]] void fail(const char* law, const cluster::CallEnded& call) const;
   Session& session(SessionSlot slot, const char* where);
   void check_times(const cluster::CallEnded& call) const;
   void check_tokens(const cluster::CallEnded& call, const Session& owner) const;
