@@ -15,7 +15,12 @@
 #include "sim/serving/schedulers/priority.h"
 #include "sim/serving/schedulers/session_first_arrival.h"
 #include "sim/serving/schedulers/shortest_job.h"
+#include "sim/traffic/traces/azure_2023.h"
+#include "sim/traffic/traces/csv.h"
+#include "sim/traffic/traces/llmservingsim.h"
 #include "sim/traffic/traces/mooncake.h"
+#include "sim/traffic/traces/tracelab.h"
+#include "sim/traffic/traces/weka.h"
 
 namespace marea::run {
 
@@ -52,7 +57,8 @@ std::span<const PluginRow<cluster::RouterRecipe>> routers() {
 
 std::span<const traffic::TraceFormat> trace_formats() {
   using namespace traffic::traces;
-  static const std::array rows = {traffic::trace_format<Mooncake>()};
+  static const std::array rows = {traffic::trace_format<Mooncake>(), traffic::trace_format<Azure2023>(),     traffic::trace_format<Weka>(),
+                                  traffic::trace_format<TraceLab>(), traffic::trace_format<LlmServingSim>(), traffic::trace_format<Csv>()};
   return rows;
 }
 
