@@ -28,7 +28,7 @@ struct LedgerRow {
   std::int64_t value = 0;
 };
 struct Ledger {
-  std::string name;  // "time" or "memory"
+  std::string name;  // "time" or "memory"; with sub-agents also "agent time" and "agents wait" (time_ledger.h), in ns
   std::string unit;  // "ns" or "MiB s"
   std::int64_t total = 0;
   std::vector<LedgerRow> rows;

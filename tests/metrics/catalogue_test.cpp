@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "sim/metrics/report.h"
@@ -87,4 +90,20 @@ TEST_CASE("the documentation table has a row for every metric") {
   for (const char c : text) lines += c == '\n';
   CHECK(lines == catalogue().size() + 2);
   for (const Metric& metric : catalogue()) CHECK(text.find("| `" + std::string(metric.name) + "` |") != std::string::npos);
+}
+
+TEST_CASE("docs/metrics.md holds the table as it is (MAREA_WRITE_DOCS=1 writes it)") {
+  const std::string path = MAREA_SOURCE_DIR "/docs/metrics.md", opening = "<!-- table -->\n", closing = "<!-- end of table -->";
+  std::ifstream file(path);
+  std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t begin = page.find(opening), end = page.find(closing);
+  REQUIRE(begin != std::string::npos);
+  REQUIRE(end != std::string::npos);
+  const std::size_t table = begin + opening.size();
+  if (std::getenv("MAREA_WRITE_DOCS") != nullptr) {
+    page.replace(table, end - table, catalogue_markdown());
+    std::ofstream(path) << page;
+  } else {
+    CHECK(page.substr(table, end - table) == catalogue_markdown());
+  }
 }
