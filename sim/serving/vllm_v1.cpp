@@ -126,6 +126,7 @@ const Outcome& VllmV1::complete(Time now) {
     s.outcome.first_tokens.push_back(sequence.request.call);
     if (sequence.running()) s.pool.set_phase(sequence.table, kv::Phase::decode);
   }
+  if (s.starving) s.register_starved();
   for (const SequenceRef& ref : flight.finishes)
     if (s.alive(ref)) s.finish(ref.id);
   return s.outcome;

@@ -9,7 +9,8 @@ void VllmV1::State::running_pass_by_steps() {
   write_down();
   pool.tick();  // counts the schedule; nobody decodes by ticks now
   entries.clear();
-  for (SequenceId id = running.first(); id != kNoSequence && budget > 0; id = sequences[id].behind) {
+  passed_over = 0;
+  for (SequenceId id = running.first(); id != kNoSequence && budget > 0; id = next_in_pass(id)) {
     Sequence& sequence = sequences[id];
     if (sequence.place == Sequence::Place::draining) continue;
     const std::int64_t context = pool.computed(sequence.table);
@@ -39,6 +40,12 @@ void VllmV1::State::write_down() {
   }
 }
 
+SequenceId VllmV1::State::next_in_pass(SequenceId id) {
+  id = sequences[id].behind;
+  for (; passed_over > 0 && id != kNoSequence; --passed_over) id = sequences[id].behind;
+  return id;
+}
+
 // Preempts until `tokens` tokens of the call fit; false if it had to go itself.
 bool VllmV1::State::make_room(SequenceId id, std::int64_t tokens) {
   while (pool.need(sequences[id].table, tokens) > pool.free_blocks()) {
@@ -47,6 +54,11 @@ bool VllmV1::State::make_room(SequenceId id, std::int64_t tokens) {
       const auto entry = std::find_if(entries.begin(), entries.end(), [out](const Entry& e) { return e.id == out; });
       budget += entry->tokens;
       entries.erase(entry);
+    } else if (sequences[out].serial < sequences[id].serial) {
+      // The real scheduler walks by index and moves it back only for a victim that had its turn. Where one that was left out stood in
+      // front,
+      // the index slips by a place, and the call behind this one is passed over.
+      ++passed_over;
     }
     preempt(out);
     if (out == id) return false;
@@ -108,6 +120,18 @@ void VllmV1::State::resume_decodes() {
     starving |= sequence.starved;
     pool.start_decoding(sequence.table);
     group.join(id, sequence.serial, computed, pool.ticks(), pool.ticks() + left);
+  }
+}
+
+// A call that was left out has, with this output, nothing in flight any more: all it computed is known and gets registered.
+void VllmV1::State::register_starved() {
+  for (SequenceId id = running.first(); id != kNoSequence; id = sequences[id].behind) {
+    const Sequence& sequence = sequences[id];
+    if (!sequence.starved) continue;
+    pool.stop_decoding(sequence.table);
+    const std::int64_t computed = pool.computed(sequence.table);
+    pool.compute(sequence.table, computed, computed);
+    pool.start_decoding(sequence.table);
   }
 }
 

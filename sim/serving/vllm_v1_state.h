@@ -39,12 +39,14 @@ struct VllmV1::State {
 
   // vllm_v1_shortage.cpp
   void running_pass_by_steps();
+  SequenceId next_in_pass(SequenceId id);
   bool make_room(SequenceId id, std::int64_t tokens);
   SequenceId victim() const;
   void preempt(SequenceId id);
   void write_down();
   void price(const Entry& entry);
   void resume_decodes();
+  void register_starved();
 
   Flight& oldest() { return flights[first]; }
   Flight& newest() { return flights[(first + in_flight - 1) % flights.size()]; }
@@ -75,6 +77,7 @@ struct VllmV1::State {
   Outcome outcome;
   std::int64_t budget = 0;  // tokens left in the schedule being made
   std::vector<Entry> entries;
+  int passed_over = 0;                 // calls that a running pass by steps leaves out next
   std::vector<SequenceId> completing;  // prefills that are complete with the schedule being made
 
   std::int64_t pure_since = 0;          // first schedule that is decodes alone, of the calls that decode now

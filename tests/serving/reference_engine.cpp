@@ -153,7 +153,7 @@ void ReferenceEngine::preempt(std::int64_t request, Line& line) {
   state.preempted = true;
   state.running = false;
   state.waiting = true;
-  state.decodes = false;
+  state.decodes = state.complete = false;
   std::erase(running_, request);
   waiting_.push_front(request);
   line.preempted.push_back(request);
@@ -223,11 +223,13 @@ void ReferenceEngine::schedule(Line& line, Time now) {
   }
 
   std::vector<Entry> flight;
-  for (const ScheduledLine& entry : scheduled) {
+  for (ScheduledLine& entry : scheduled) {
     State& state = states_[static_cast<std::size_t>(entry.request)];
+    entry.decode = state.complete;
     state.computed += entry.tokens;
     const bool yields = state.computed >= state.known + state.on_its_way;
     if (yields) ++state.on_its_way;
+    state.complete |= yields;
     flight.push_back({entry.request, entry.tokens, yields});
   }
   flights_.push_back(std::move(flight));

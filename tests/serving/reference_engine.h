@@ -43,6 +43,7 @@ class ReferenceEngine : public Subject {
     std::int64_t known = 0, computed = 0, registered = 0, on_its_way = 0;
     std::vector<std::int64_t> table;
     bool running = false, waiting = false, gone = false, preempted = false, decodes = false;
+    bool complete = false;  // its prefill, with the schedules so far
     double arrival = 0;
   };
   struct Entry {

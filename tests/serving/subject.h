@@ -25,6 +25,7 @@ struct ScheduledLine {
   std::int64_t new_blocks = 0;
   std::int64_t hit = 0;
   std::vector<std::int64_t> ids;  // only where block ids exist
+  bool decode = false;            // only from the reference: its prefill was complete before
 };
 
 struct Line {
