@@ -56,10 +56,10 @@ constexpr Metric kTable[] = {
      "too; vLLM's "
      "per-request timing starts at the first schedule; client tools add the network).",
      kDistribution, Better::smaller},
-    {"turn_ttft_warm", "s", kClass, "of those, calls after which at least half of the tokens known to the session came from the cache",
-     "As ttft, for calls that have known tokens.", kDistribution, Better::smaller},
-    {"turn_ttft_cold", "s", kClass, "of those, calls after which less than half of the tokens known to the session came from the cache",
-     "As ttft, for calls that have known tokens.", kDistribution, Better::smaller},
+    {"turn_ttft_warm", "s", kClass, "calls of the population of ttft with known tokens, at least half of which came from the cache",
+     "As ttft; known are the tokens that the session had computed before.", kDistribution, Better::smaller},
+    {"turn_ttft_cold", "s", kClass, "calls of the population of ttft with known tokens, less than half of which came from the cache",
+     "As ttft; known are the tokens that the session had computed before.", kDistribution, Better::smaller},
     {"tpot", "s", kClass, "completed calls issued inside the window with at least two output tokens",
      "(last - first token) / (output - 1), per call (AIPerf calls this inter token latency; some tools divide the whole latency by the "
      "output).",
