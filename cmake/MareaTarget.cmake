@@ -11,6 +11,10 @@ function(marea_flags target)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined)
   endif()
+  if(MAREA_FUZZ)  # coverage, so that libFuzzer sees into the rooms
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+  endif()
 endfunction()
 
 # marea_room(NAME SOURCES ... LINK ...): the static library marea_NAME of one room. LINK names the rooms and packages it uses.

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-namespace marea {
+#include "sim/base/int128.h"
 
-__extension__ typedef __int128 Int128;
+namespace marea {
 
 // mantissa * 10^exponent. Always kept without trailing zeros in the mantissa; zero is 0 * 10^0.
 struct Decimal {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/error.h"
+#include "sim/base/int128.h"
 #include "sim/base/time.h"
 
 namespace marea {
@@ -59,7 +60,6 @@ class EventQueue {
  private:
   static constexpr int kSequenceBits = 56;
   static constexpr std::size_t kWays = 4;
-  __extension__ typedef unsigned __int128 Key;
 
   struct Entry {
     Duration::rep time;
@@ -68,7 +68,7 @@ class EventQueue {
 
     // One comparison of 128 bits without a branch; the order of events is unpredictable, so branches would be mispredicted. Times are not
     // negative.
-    Key key() const { return static_cast<Key>(static_cast<std::uint64_t>(time)) << 64 | order; }
+    Uint128 key() const { return static_cast<Uint128>(static_cast<std::uint64_t>(time)) << 64 | order; }
     bool before(const Entry& other) const { return key() < other.key(); }
   };
 

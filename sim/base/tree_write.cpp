@@ -20,6 +20,8 @@ std::string quoted(std::string_view text) {
       out += "\\n";
     } else if (point == '\t') {
       out += "\\t";
+    } else if (point == '\r') {
+      out += "\\r";
     } else if (odd) {
       out += "\\u";
       for (int shift = 12; shift >= 0; shift -= 4) out += hex[(point >> shift) & 15];

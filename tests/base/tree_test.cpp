@@ -126,6 +126,9 @@ TEST_CASE("binary bytes name their place") {
   CHECK(message_of([] { parse(std::string_view("a: 1\nb: \0x", 10)); }) ==
         "t.yaml:2:4: the control character \\x00; a YAML file is plain text");
   CHECK(message_of([] { parse("a: \xff"); }) == "t.yaml:1:4: the byte \\xff is not UTF-8; save the file as UTF-8 text");
+  CHECK(message_of([] { parse("a: b\rc: d\r"); }) == "t.yaml:1:5: the control character \\x0d; a YAML file is plain text");
+  CHECK(contains(message_of([] { parse("a: \"\\N\""); }), "an escaped control character"));
+  CHECK(parse("a: \"\\r\"\r\nb: 1\r\n").find("a")->text == "\r");
   CHECK(contains(message_of([] { parse("\x1f\x8b\x08"); }), "control character"));
   CHECK(contains(message_of([] { parse("a: \xed\xa0\x80"); }), "not UTF-8"));  // a surrogate
   CHECK(contains(message_of([] { parse("a: \xc0\xaf"); }), "not UTF-8"));      // an overlong slash
