@@ -12,7 +12,7 @@
 namespace marea::traffic {
 namespace {
 
-constexpr double kLatest = 9e9;  // seconds: the range of the clock
+constexpr double kLatest = 3e9;  // seconds: leaves room on the clock for what comes after an arrival
 constexpr double kTurn = 2 * std::numbers::pi;
 
 // Time at which the integrated rate reaches `expected`.
@@ -83,8 +83,10 @@ double ArrivalSpec::rate_at_start() const {
 
 std::string ArrivalSpec::describe() const {
   if (const auto* poisson = std::get_if<arrivals::Poisson>(&process)) return "poisson " + show(Rate{poisson->rate});
-  if (const auto* gamma = std::get_if<arrivals::Gamma>(&process)) return fmt::format("gamma {}, burstiness {:g}", show(Rate{gamma->rate}), gamma->burstiness);
-  if (const auto* piecewise = std::get_if<arrivals::Piecewise>(&process)) return fmt::format("piecewise, {} rates", piecewise->parts.size());
+  if (const auto* gamma = std::get_if<arrivals::Gamma>(&process))
+    return fmt::format("gamma {}, burstiness {:g}", show(Rate{gamma->rate}), gamma->burstiness);
+  if (const auto* piecewise = std::get_if<arrivals::Piecewise>(&process))
+    return fmt::format("piecewise, {} rates", piecewise->parts.size());
   const auto& diurnal = std::get<arrivals::Diurnal>(process);
   return fmt::format("diurnal {}, swing {:g}", show(Rate{diurnal.mean}), diurnal.swing);
 }

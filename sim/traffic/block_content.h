@@ -15,9 +15,9 @@ struct BlockCall {
   std::int64_t output = 0;
 };
 
-// Completes the contents of a thread's calls, the last one first. A trace hashes inputs only: if the next call's named blocks begin with all of
-// this one's, this call's partial tail and output are the next call's tokens at their positions, as far as its prompt reaches. Everything
-// else is private: tokens of span `private_span(call)`.
+// Completes the contents of a thread's calls, the last one first. A trace hashes inputs only: if the next call's named blocks begin with
+// all of this one's, this call's partial tail and output are the next call's tokens at their positions, as far as its prompt reaches.
+// Everything else is private: tokens of span `private_span(call)`.
 template <class PrivateSpan>
 void complete_contents(std::span<BlockCall> calls, const PrivateSpan& private_span) {
   std::vector<std::int64_t> named(calls.size());

@@ -28,12 +28,15 @@ Replay read_replay(const Value& value, const ClassContext& context, bool recorde
   std::vector<std::string> names;
   for (const TraceFormat& format : context.formats) names.emplace_back(format.name);
   replay.format = section.required("format").one_of(names, "trace format");
-  const auto format = std::find_if(context.formats.begin(), context.formats.end(), [&](const auto& row) { return row.name == replay.format; });
+  const auto format =
+      std::find_if(context.formats.begin(), context.formats.end(), [&](const auto& row) { return row.name == replay.format; });
   const Value file = section.required("file");
   TraceOptions options;
   if (const auto limit = section.optional("limit")) options.limit = static_cast<std::uint64_t>(limit->integer(1, 1'000'000'000'000));
-  if (const auto bad = section.optional("bad_rows")) options.skip_bad_rows = bad->one_of({"error", "skip"}, "treatment of bad rows") == "skip";
-  if (const auto scale = section.optional("time_scale")) {
+  if (const auto bad = section.optional("bad_rows"))
+    options.skip_bad_rows = bad->one_of({"error", "skip"}, "treatment of bad rows") == "skip";
+  const auto scale = section.optional("time_scale");
+  if (scale) {
     replay.time_scale = scale->number(1e-6, 1e6);
     if (!recorded) scale->fail("recorded times are scaled, and this class does not use them; add `arrivals: recorded`");
   }
@@ -55,10 +58,14 @@ Replay read_replay(const Value& value, const ClassContext& context, bool recorde
   if (recorded && !trace.sessions.front().start) {
     file.fail(fmt::format("`{}` records no times at which its sessions start; use lanes or an arrival process", replay.file));
   }
+  for (const Trace::Call& call : trace.calls) {
+    if (call.recorded && to_seconds(*call.recorded).count() * replay.time_scale > 3e9) scale->fail("scaled times reach beyond 95 years");
+  }
   for (const auto& [model, pool] : replay.pools) {
     if (std::find(trace.models.begin(), trace.models.end(), model) != trace.models.end()) continue;
     const std::string near = nearest(model, trace.models);
-    section.fail(fmt::format("pools: the trace names no model `{}`{}", model, near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+    section.fail(
+        fmt::format("pools: the trace names no model `{}`{}", model, near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
   }
   replay.trace = std::make_shared<const Trace>(std::move(trace));
   return replay;
@@ -144,18 +151,21 @@ std::unique_ptr<Load> make_load(const ClassSpec& spec, const LoadOptions& option
   if (spec.limit) most = std::min(most.value_or(UINT64_MAX), static_cast<std::uint64_t>(*spec.limit));
 
   if (std::holds_alternative<Recorded>(spec.load)) {
-    if (options.stationary) throw ConfigError({}, "run.start", fmt::format("`stationary` does not fit traffic `{}`, whose times are recorded", spec.name));
+    if (options.stationary) {
+      throw ConfigError({}, "run.start", fmt::format("`stationary` does not fit traffic `{}`, whose times are recorded", spec.name));
+    }
     return std::make_unique<RecordedLoad>(std::move(source), *most);
   }
   std::unique_ptr<Stationary> stationary;
   if (options.stationary) stationary = std::make_unique<Stationary>(*source, options.seed, options.traffic);
   if (const auto* lanes = std::get_if<Lanes>(&spec.load)) {
-    return std::make_unique<LanesLoad>(std::move(source), most, std::move(stationary), static_cast<std::uint64_t>(lanes->count), lanes->ramp);
+    return std::make_unique<LanesLoad>(std::move(source), most, std::move(stationary), static_cast<std::uint64_t>(lanes->count),
+                                       lanes->ramp);
   }
   const auto& arrivals = std::get<ArrivalSpec>(spec.load);
   const std::uint64_t inside = stationary ? stationary->alive(arrivals.rate_at_start()) : 0;
-  return std::make_unique<OpenLoad>(std::move(source), most, std::move(stationary), inside, Arrivals(arrivals, options.seed, options.traffic),
-                                    arrivals.describe());
+  return std::make_unique<OpenLoad>(std::move(source), most, std::move(stationary), inside,
+                                    Arrivals(arrivals, options.seed, options.traffic), arrivals.describe());
 }
 
 }  // namespace marea::traffic

@@ -49,7 +49,7 @@ struct ClassSpec {
   std::string pool;  // replica pool; empty: the cluster's only one
   std::variant<ArrivalSpec, Lanes, Recorded> load;
   std::variant<Programs, Replay> sessions;
-  std::vector<ToolSpec> tools;  // a Replay has one, "recorded", of unlimited workers, if none is given
+  std::vector<ToolSpec> tools;        // a Replay has one, "recorded", of unlimited workers, if none is given
   std::optional<std::int64_t> limit;  // sessions to start in all
 };
 

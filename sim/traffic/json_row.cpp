@@ -162,7 +162,8 @@ std::int64_t JsonValue::integer(std::int64_t least, std::int64_t most) const {
   const JsonRow::Node& node = row_->nodes_[node_];
   std::int64_t value = node.integer;
   if (node.kind == JsonRow::Kind::real) {
-    if (node.real != std::floor(node.real) || std::abs(node.real) > 9e15) fail(fmt::format("a whole number from {} to {} is expected", least, most));
+    if (node.real != std::floor(node.real) || std::abs(node.real) > 9e15)
+      fail(fmt::format("a whole number from {} to {} is expected", least, most));
     value = static_cast<std::int64_t>(node.real);
   } else if (node.kind != JsonRow::Kind::integer) {
     fail(fmt::format("a whole number from {} to {} is expected", least, most));

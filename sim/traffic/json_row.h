@@ -51,8 +51,8 @@ class JsonRow {
   struct Node {
     Kind kind = Kind::null;
     std::uint32_t parent = 0;
-    std::uint32_t next = 0;         // next sibling; 0: none
-    std::uint32_t children = 0;     // of an array or object; the first one, if any, is the node after it
+    std::uint32_t next = 0;                 // next sibling; 0: none
+    std::uint32_t children = 0;             // of an array or object; the first one, if any, is the node after it
     std::uint32_t key = 0, key_length = 0;  // in characters_
     union {
       std::int64_t integer;

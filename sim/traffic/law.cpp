@@ -32,9 +32,7 @@ std::optional<double> probability(const std::string& key) {
 
 namespace laws {
 
-double Uniform::quantile(double u) const {
-  return whole ? std::min(to, from + std::floor(u * (to - from + 1))) : from + u * (to - from);
-}
+double Uniform::quantile(double u) const { return whole ? std::min(to, from + std::floor(u * (to - from + 1))) : from + u * (to - from); }
 double Exponential::quantile(double u) const { return -mean * std::log1p(-u); }
 double Lognormal::quantile(double u) const { return std::exp(mu + sigma * normal_score(u)); }
 double Gamma::quantile(double u) const { return boost::math::quantile(boost::math::gamma_distribution<double>(shape, scale), u); }
@@ -79,9 +77,10 @@ Duration Law::duration(double u) const {
 }
 
 void Law::too_large(double value) const {
-  throw ConfigError(mark_, path_, measure_ == Measure::duration
-                                      ? fmt::format("a draw of {:.3g} s is beyond 100 years; add a `max` to the distribution", value * 1e-9)
-                                      : fmt::format("a draw of {:.3g} is beyond {}; add a `max` to the distribution", value, kMostTokens));
+  throw ConfigError(mark_, path_,
+                    measure_ == Measure::duration
+                        ? fmt::format("a draw of {:.3g} s is beyond 100 years; add a `max` to the distribution", value * 1e-9)
+                        : fmt::format("a draw of {:.3g} is beyond {}; add a `max` to the distribution", value, kMostTokens));
 }
 
 double Law::one(const Value& value) const {
@@ -91,8 +90,10 @@ double Law::one(const Value& value) const {
       if (tokens.value > kMostTokens) value.fail(fmt::format("at most {} tokens are accepted", kMostTokens));
       return static_cast<double>(tokens.value);
     }
-    case Measure::count: return value.number(0, static_cast<double>(kMostTokens));
-    case Measure::duration: break;
+    case Measure::count:
+      return value.number(0, static_cast<double>(kMostTokens));
+    case Measure::duration:
+      break;
   }
   const Duration duration = value.duration();
   if (static_cast<double>(duration.count()) > kMostDuration) value.fail("at most 100 years are accepted");

@@ -24,8 +24,8 @@ class SourcedLoad : public Load {
       : source_(std::move(source)), most_(most), stationary_(std::move(stationary)) {}
 
   bool exhausted() const { return most_ && started_ >= *most_; }
-  void fill(Session& session);           // the next session from its beginning
-  void fill_inside(Session& session);    // the next one that is under way at the start
+  void fill(Session& session);         // the next session from its beginning
+  void fill_inside(Session& session);  // the next one that is under way at the start
 
   std::unique_ptr<Source> source_;
   std::optional<std::uint64_t> most_;
@@ -80,8 +80,8 @@ class LanesLoad final : public SourcedLoad {
 
   std::uint64_t lanes_;
   Duration ramp_;
-  std::uint64_t ramped_ = 0;   // lanes that have started their first session
-  std::deque<Time> free_;      // since when lanes have been free
+  std::uint64_t ramped_ = 0;  // lanes that have started their first session
+  std::deque<Time> free_;     // since when lanes have been free
   std::optional<Time> dry_;
 };
 

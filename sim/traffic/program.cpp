@@ -153,7 +153,8 @@ const Value& NamedPrograms::find(const Value& name) const {
   }
   const std::string near = nearest(wanted, names);
   if (!near.empty()) name.fail(fmt::format("unknown program `{}`; did you mean `{}`?", wanted, near));
-  name.fail(fmt::format("unknown program `{}`; `programs:` has {}", wanted, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  name.fail(
+      fmt::format("unknown program `{}`; `programs:` has {}", wanted, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
 void NamedPrograms::check() const {

@@ -73,8 +73,8 @@ class NamedPrograms {
   std::vector<std::pair<std::string, Value>> programs_;
 };
 
-// The program of a traffic class and those of its sub-agents: [0] is the main one. `tools` of the class are looked up by name; null: every name
-// is accepted. Throws ConfigError for unknown names and for programs that start themselves, naming the cycle.
+// The program of a traffic class and those of its sub-agents: [0] is the main one. `tools` of the class are looked up by name; null: every
+// name is accepted. Throws ConfigError for unknown names and for programs that start themselves, naming the cycle.
 std::vector<ProgramSpec> read_programs(const Value& program, const NamedPrograms& named, const std::vector<ToolSpec>* tools);
 
 }  // namespace marea::traffic

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "sim/base/random.h"
+#include "sim/traffic/known.h"
 #include "sim/traffic/program_writer.h"
 #include "sim/traffic/spans.h"
 
@@ -27,7 +28,12 @@ struct SeenPrefix {
 class ProgramDraw {
  public:
   ProgramDraw(const ProgramSource& source, std::uint64_t body, std::uint64_t own_span, Session& session)
-      : source_(source), body_(body), own_span_(own_span), domain_(source.sharing_.domain(session.tenant)), session_(session), writer_(session.program) {}
+      : source_(source),
+        body_(body),
+        own_span_(own_span),
+        domain_(source.sharing_.domain(session.tenant)),
+        session_(session),
+        writer_(session.program) {}
 
   void draw() {
     session_.shareable = 0;
@@ -44,14 +50,14 @@ class ProgramDraw {
   struct ThreadState {
     std::uint32_t thread = 0;
     std::uint32_t epoch = 0;
-    std::uint32_t calls = 0;      // made so far
-    kv::Content context;          // what the next prompt starts with
-    std::int64_t length = 0;      // tokens of it
-    std::int64_t position = 0;    // next position in the stream
-    std::int64_t computed = 0;    // leading tokens of `context` computed by this session
-    std::int64_t prefix = 0;      // leading tokens that a compaction keeps
+    std::uint32_t calls = 0;    // made so far
+    kv::Content context;        // what the next prompt starts with
+    std::int64_t length = 0;    // tokens of it
+    std::int64_t position = 0;  // next position in the stream
+    std::int64_t computed = 0;  // leading tokens of `context` computed by this session
+    std::int64_t prefix = 0;    // leading tokens that a compaction keeps
     std::uint64_t prefix_span = 0;
-    std::size_t last = kNone;     // latest step
+    std::size_t last = kNone;  // latest step
     std::int64_t last_output = 0;
   };
 
@@ -70,13 +76,22 @@ class ProgramDraw {
 
   std::size_t add(StepKind kind, ThreadState& state) {
     if (writer_.size() >= kMostSteps) {
-      throw ConfigError(source_.programs_[0].mark, "program",
-                        fmt::format("session {} would have more than {} steps; lower `calls`, or the count or nesting of `agents`", body_, kMostSteps));
+      throw ConfigError(
+          source_.programs_[0].mark, "program",
+          fmt::format("session {} would have more than {} steps; lower `calls`, or the count or nesting of `agents`", body_, kMostSteps));
     }
     const std::size_t step = writer_.add(kind, state.thread);
     if (state.last != kNone) writer_.edge(state.last, step);
     state.last = step;
     return step;
+  }
+
+  // Sums of waits must stay within the clock.
+  void waited(Duration time) {
+    waited_ += to_seconds(time).count();
+    if (waited_ < 3e9) return;
+    throw ConfigError(source_.programs_[0].mark, "program",
+                      fmt::format("session {} would wait for more than 95 years; add a `max` to the times of tools and people", body_));
   }
 
   // A call over the whole context. The new context ends with its output, unless the call is a compaction.
@@ -162,8 +177,11 @@ class ProgramDraw {
         step.fatal = spec.fatal;
         RandomStream draws = stream("tool", state, state.calls);
         draw_attempts(spec, draws, step.attempts);
+        for (const ToolAttempt& attempt : step.attempts) waited(attempt.time + attempt.backoff_after);
       } else if (const auto* human = std::get_if<HumanChoice>(&what)) {
-        writer_[add(StepKind::human, state)].human.time = human->time.duration(stream("human", state, state.calls).uniform());
+        const Duration time = human->time.duration(stream("human", state, state.calls).uniform());
+        waited(time);
+        writer_[add(StepKind::human, state)].human.time = time;
       } else {
         if (state.prefix > 0) note_prefix(seen, state);
         return agents(std::get<AgentsChoice>(what), state, seen);
@@ -179,7 +197,8 @@ class ProgramDraw {
       at -= after.weight;
       if (at < 0 && after.weight > 0) return after.what;
     }
-    return std::find_if(program.after_call.rbegin(), program.after_call.rend(), [](const AfterCall& after) { return after.weight > 0; })->what;
+    return std::find_if(program.after_call.rbegin(), program.after_call.rend(), [](const AfterCall& after) { return after.weight > 0; })
+        ->what;
   }
 
   // Sub-agents side by side: the parent receives the last output of each.
@@ -223,6 +242,7 @@ class ProgramDraw {
   std::uint64_t domain_;
   Session& session_;
   ProgramWriter writer_;
+  double waited_ = 0;  // seconds
   std::uint32_t threads_ = 1;
   std::vector<std::uint32_t> parents_;
   std::vector<SeenPrefix> seen_;  // what the thread that ended last had seen

@@ -11,12 +11,10 @@
 
 namespace marea::traffic {
 
-// The most steps that one session may have; more is a slip (sub-agents that start sub-agents in large numbers).
-inline constexpr std::size_t kMostSteps = 200'000;
-
 class ProgramSource final : public Source {
  public:
-  // `programs[0]` is the main program. `traffic` is the index of the traffic class: with `seed` it keys every draw. Tools are numbered from `first_tool`.
+  // `programs[0]` is the main program. `traffic` is the index of the traffic class: with `seed` it keys every draw. Tools are numbered from
+  // `first_tool`.
   ProgramSource(std::vector<ProgramSpec> programs, std::vector<ToolSpec> tools, Sharing sharing, std::int64_t priority, std::uint64_t seed,
                 std::uint32_t traffic, std::uint32_t first_tool);
 

@@ -17,10 +17,10 @@ namespace marea::traffic {
 // A model call. content = prompt followed by output, so length(content) = prompt + output.
 struct CallStep {
   kv::Content content;
-  std::int64_t prompt = 0;   // tokens, >= 1
-  std::int64_t output = 0;   // tokens to generate, >= 1
-  std::int64_t known = 0;    // leading prompt tokens that this session computed before, if everything was kept: the most a cache could give
-  bool compaction = false;   // a call whose output replaces the context
+  std::int64_t prompt = 0;  // tokens, >= 1
+  std::int64_t output = 0;  // tokens to generate, >= 1
+  std::int64_t known = 0;   // leading prompt tokens that this session computed before, if everything was kept: the most a cache could give
+  bool compaction = false;  // a call whose output replaces the context
   std::optional<Time> recorded;  // load mode `recorded`: not issued before this time
 };
 
@@ -69,7 +69,7 @@ struct Thread {
 };
 
 struct Session {
-  std::uint64_t index = 0;   // within its traffic class: session k is the same session under every policy and load
+  std::uint64_t index = 0;  // within its traffic class: session k is the same session under every policy and load
   std::uint64_t tenant = 0;
   Program program;
   std::vector<Thread> threads;            // [0] is the main thread

@@ -14,16 +14,20 @@ namespace {
 
 constexpr Duration kPerToken{25'000'000};
 constexpr std::uint64_t kDrawn = 1024;
+constexpr Duration kLongest = std::chrono::hours(24 * 365 * 120);  // sums stop here, far inside the clock
 
 Duration nominal(const Step& step) {
   Duration total{};
   switch (step.kind) {
-    case StepKind::call: return kPerToken * step.call.output;
-    case StepKind::human: return step.human.time;
+    case StepKind::call:
+      return kPerToken * step.call.output;
+    case StepKind::human:
+      return step.human.time;
     case StepKind::tool:
       for (const ToolAttempt& attempt : step.tool.attempts) total += attempt.time + attempt.backoff_after;
       return total;
-    default: return total;
+    default:
+      return total;
   }
 }
 
@@ -31,7 +35,7 @@ Duration nominal(const Step& step) {
 std::vector<Duration> nominal_starts(const Program& program) {
   std::vector<Duration> start(boost::num_vertices(program));
   for (std::size_t v = 0; v < start.size(); ++v) {
-    const Duration end = start[v] + nominal(program[v]);
+    const Duration end = std::min(start[v] + nominal(program[v]), kLongest);
     for (auto [edge, last] = boost::out_edges(v, program); edge != last; ++edge) {
       Duration& next = start[boost::target(*edge, program)];
       next = std::max(next, end);
@@ -63,17 +67,17 @@ void drop_before(Program& program, std::size_t first) {
   }
 }
 
-void recompute_known(Program& program) {
+void recompute_known(Program& program, bool single_thread) {
   const std::size_t steps = boost::num_vertices(program);
   Precedence precedence;
-  precedence.reset(steps);
+  precedence.reset(steps, single_thread);
   std::vector<KnownCall> calls;
   for (std::size_t v = 0; v < steps; ++v) {
     if (program[v].kind == StepKind::call) {
       CallStep& call = program[v].call;
       const KnownCall known{call.content, call.prompt, call.prompt + call.output - 1, static_cast<std::uint32_t>(v)};
       call.known = known_tokens(calls, known, precedence);
-      calls.push_back(known);
+      append_known(calls, known);
     }
     for (auto [edge, last] = boost::out_edges(v, program); edge != last; ++edge) precedence.add(v, boost::target(*edge, program));
   }
@@ -84,7 +88,7 @@ void recompute_known(Program& program) {
 Duration nominal_duration(const Program& program) {
   const std::vector<Duration> start = nominal_starts(program);
   Duration latest{};
-  for (std::size_t v = 0; v < start.size(); ++v) latest = std::max(latest, start[v] + nominal(program[v]));
+  for (std::size_t v = 0; v < start.size(); ++v) latest = std::max(latest, std::min(start[v] + nominal(program[v]), kLongest));
   return latest;
 }
 
@@ -100,7 +104,7 @@ void start_inside(Session& session, Duration age) {
   if (session.abandon_after) *session.abandon_after = std::max(*session.abandon_after - age, Duration{1});
   drop_before(program, first);
   shorten(program[0], passed);
-  recompute_known(program);
+  recompute_known(program, session.threads.size() == 1);
 }
 
 Stationary::Stationary(Source& source, std::uint64_t seed, std::uint32_t traffic) : seed_(seed), traffic_(traffic) {
@@ -139,8 +143,9 @@ void Stationary::make(Source& source, std::uint64_t number, Session& session) {
 }
 
 std::string Stationary::describe() const {
-  return fmt::format("sessions under way at the start, chosen by nominal duration (mean {:.4g} s: waits as drawn, 25 ms per output token) among {}",
-                     mean_.count(), bodies_.size());
+  return fmt::format(
+      "sessions under way at the start, chosen by nominal duration (mean {:.4g} s: waits as drawn, 25 ms per output token) among {}",
+      mean_.count(), bodies_.size());
 }
 
 }  // namespace marea::traffic

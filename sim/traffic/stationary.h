@@ -24,8 +24,8 @@ class Stationary {
   Seconds mean_duration() const { return mean_; }
   // Poisson number of sessions alive when they arrive at `rate` per second (M/G/infinity), at most a million.
   std::uint64_t alive(double rate) const;
-  // Fills in the number-th such session. It begins with what is left of the wait that covers its age, or with the call that does; sub-agents
-  // that cover it start over. Its first call finds nothing computed.
+  // Fills in the number-th such session. It begins with what is left of the wait that covers its age, or with the call that does;
+  // sub-agents that cover it start over. Its first call finds nothing computed.
   void make(Source& source, std::uint64_t number, Session& session);
   std::string describe() const;
 

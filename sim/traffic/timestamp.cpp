@@ -24,7 +24,8 @@ int take(std::string_view& text, std::size_t digits, char separator) {
 std::optional<Duration> parse_timestamp(std::string_view text) {
   const int year = take(text, 4, '-'), month = take(text, 2, '-'), day = take(text, 2, ' ');
   const int hour = take(text, 2, ':'), minute = take(text, 2, ':'), second = take(text, 2, 0);
-  if (year < 1970 || year > 2200 || month < 0 || day < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) {
+  if (year < 1970 || year > 2200 || month < 0 || day < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
+      second > 59) {
     return std::nullopt;
   }
   std::int64_t fraction = 0;
@@ -38,7 +39,8 @@ std::optional<Duration> parse_timestamp(std::string_view text) {
     }
   }
   if (text == "Z") text = {};
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)), std::chrono::day(static_cast<unsigned>(day))};
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
   if (!text.empty() || !date.ok()) return std::nullopt;
   return Duration(std::chrono::sys_days(date).time_since_epoch()) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
          std::chrono::seconds(second) + Duration{fraction};

@@ -1,5 +1,5 @@
-// A trace in memory, in one compact form whatever its format was: sessions of steps, with the content of each call as pieces. Immutable once
-// read, so replications share it.
+// A trace in memory, in one compact form whatever its format was: sessions of steps, with the content of each call as pieces. Immutable
+// once read, so replications share it.
 #pragma once
 
 #include <cstdint>
@@ -73,11 +73,12 @@ struct Trace {
 void cap_waits(Trace& trace, Duration longest);
 
 struct TraceOptions {
-  bool skip_bad_rows = false;           // count them instead of throwing
-  std::optional<std::uint64_t> limit;   // the first sessions only
+  bool skip_bad_rows = false;          // count them instead of throwing
+  std::optional<std::uint64_t> limit;  // the first sessions only
 };
 
-// One trace format: a row of the table of plug-ins. `configure` takes the format's own keys from the trace's section and returns the reader.
+// One trace format: a row of the table of plug-ins. `configure` takes the format's own keys from the trace's section and returns the
+// reader.
 struct TraceFormat {
   using Read = std::function<Trace(const std::string& file, const TraceOptions& options)>;
   std::string_view name;
@@ -89,7 +90,9 @@ struct TraceFormat {
 template <class Reader>
 constexpr TraceFormat trace_format() {
   return {Reader::name, Reader::summary, [](Section& section) -> TraceFormat::Read {
-            return [params = Reader::params(section)](const std::string& file, const TraceOptions& options) { return Reader::read(file, params, options); };
+            return [params = Reader::params(section)](const std::string& file, const TraceOptions& options) {
+              return Reader::read(file, params, options);
+            };
           }};
 }
 

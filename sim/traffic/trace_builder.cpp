@@ -1,6 +1,8 @@
 // Assembly of traces.
 #include "sim/traffic/trace_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/traffic/known.h"
@@ -18,13 +20,14 @@ std::string_view base_name(std::string_view file) {
 }  // namespace
 
 TraceBuilder::TraceBuilder(const std::string& file, const TraceOptions& options)
-    : options_(options), file_key_(combine(hash_name("trace"), hash_name(base_name(file)))) {
+    : file_(file), options_(options), file_key_(combine(hash_name("trace"), hash_name(base_name(file)))) {
   trace_.models.emplace_back();
 }
 
 void TraceBuilder::begin(std::optional<Duration> start) {
   drop();
   open_ = true;
+  waited_ = {};
   piece_mark_ = trace_.pieces.size();
   call_mark_ = trace_.calls.size();
   trace_.sessions.back().start = start;
@@ -42,6 +45,16 @@ std::uint32_t TraceBuilder::call(std::uint32_t thread, std::int64_t prompt, std:
   trace_.pieces.insert(trace_.pieces.end(), content.begin(), content.end());
   trace_.calls.push_back({prompt, output, 0, first, content.size(), recorded});
   return step({StepKind::call, thread, trace_.calls.size() - 1});
+}
+
+std::uint32_t TraceBuilder::wait(StepKind kind, std::uint32_t thread, Duration time, bool between) {
+  waited_ += time;
+  if (to_seconds(waited_).count() > kMostSeconds) fail("the waits of a session add up to more than 31 years");
+  return step({kind, thread, 0, time, between});
+}
+
+void TraceBuilder::fail(std::string_view message) const {
+  throw ConfigError({file_}, "", fmt::format("session {}: {}", trace_.size(), message));
 }
 
 std::uint32_t TraceBuilder::thread(std::uint32_t parent) {
@@ -85,9 +98,12 @@ void TraceBuilder::find_known() {
   const std::size_t steps = trace_.steps.size() - first;
   if (trace_.calls.size() - call_mark_ <= 1) return;
   Precedence precedence;
-  precedence.reset(steps);
+  const bool single_thread = trace_.threads.size() - trace_.sessions.back().first_thread == 1;
+  if (!single_thread && steps > kMostSteps) fail(fmt::format("a session with sub-agents has more than {} steps", kMostSteps));
+  precedence.reset(steps, single_thread);
   const auto edges = trace_.edges.begin() + static_cast<std::ptrdiff_t>(trace_.sessions.back().first_edge);
-  std::sort(edges, trace_.edges.end(), [](const Trace::Edge& a, const Trace::Edge& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
+  std::sort(edges, trace_.edges.end(),
+            [](const Trace::Edge& a, const Trace::Edge& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
   for (auto edge = edges; edge != trace_.edges.end(); ++edge) precedence.add(edge->from, edge->to);
   std::vector<KnownCall> calls;
   for (std::size_t i = 0; i < steps; ++i) {
@@ -96,7 +112,7 @@ void TraceBuilder::find_known() {
     Trace::Call& call = trace_.calls[step.call];
     const KnownCall known{trace_.content(call), call.prompt, call.prompt + call.output - 1, static_cast<std::uint32_t>(i)};
     call.known = known_tokens(calls, known, precedence);
-    calls.push_back(known);
+    append_known(calls, known);
   }
 }
 

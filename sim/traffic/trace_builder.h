@@ -25,9 +25,7 @@ class TraceBuilder {
   // Its steps; each returns its number within the session. Edges run from earlier to later steps.
   std::uint32_t call(std::uint32_t thread, std::int64_t prompt, std::int64_t output, kv::ContentView content,
                      std::optional<Duration> recorded = std::nullopt);
-  std::uint32_t wait(StepKind kind, std::uint32_t thread, Duration time, bool between = false) {  // tool or human
-    return step({kind, thread, 0, time, between});
-  }
+  std::uint32_t wait(StepKind kind, std::uint32_t thread, Duration time, bool between = false);  // tool or human
   std::uint32_t fork(std::uint32_t thread) { return step({StepKind::fork, thread}); }
   std::uint32_t join(std::uint32_t thread) { return step({StepKind::join, thread}); }
   void edge(std::uint32_t from, std::uint32_t to) { trace_.edges.push_back({from, to}); }
@@ -69,12 +67,16 @@ class TraceBuilder {
   // All rows of a table. A row that cannot even be split is a bad row too; a file that cannot be read on is an error.
   template <class Row>
   void each_row(CsvReader& table, const Row& row) {
+    if (!options_.skip_bad_rows) {
+      while (!full() && table.next()) row();
+      return;
+    }
     while (!full()) {
       const int line = table.mark(0).line;
       try {
         if (!table.next()) break;
       } catch (const ConfigError&) {
-        if (!options_.skip_bad_rows || table.mark(0).line == line) throw;
+        if (table.mark(0).line == line) throw;
         skip();
         continue;
       }
@@ -86,13 +88,15 @@ class TraceBuilder {
   void skip();
   std::uint32_t step(Trace::Step step);
   void find_known();
+  [[noreturn]] void fail(std::string_view message) const;
 
+  std::string file_;
   TraceOptions options_;
   std::uint64_t file_key_;
   Trace trace_;
   bool open_ = false;
   std::uint64_t piece_mark_ = 0, call_mark_ = 0;
-  std::vector<std::uint64_t> before_;  // scratch: which steps precede each step, one bit each
+  Duration waited_{};  // by the open session
 };
 
 }  // namespace marea::traffic

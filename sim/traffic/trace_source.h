@@ -19,10 +19,10 @@ class TraceSource final : public Source {
     Sharing sharing;
     std::int64_t priority = 0;
     std::uint64_t seed = 0;
-    std::uint32_t traffic = 0;             // index of the class
-    ToolId tool;                           // what waits for tools are booked on
-    bool recorded = false;                 // calls are not issued before their recorded time
-    double time_scale = 1;                 // recorded times are multiplied by it
+    std::uint32_t traffic = 0;                 // index of the class
+    ToolId tool;                               // what waits for tools are booked on
+    bool recorded = false;                     // calls are not issued before their recorded time
+    double time_scale = 1;                     // recorded times are multiplied by it
     std::map<std::string, std::string> pools;  // model named in the trace to replica pool
   };
   TraceSource(std::shared_ptr<const Trace> trace, Options options);

@@ -16,9 +16,9 @@
 namespace marea::test {
 
 inline constexpr traffic::TraceFormat kFormats[] = {
-    traffic::trace_format<traffic::traces::Azure2023>(), traffic::trace_format<traffic::traces::Csv>(),
+    traffic::trace_format<traffic::traces::Azure2023>(),     traffic::trace_format<traffic::traces::Csv>(),
     traffic::trace_format<traffic::traces::LlmServingSim>(), traffic::trace_format<traffic::traces::Mooncake>(),
-    traffic::trace_format<traffic::traces::TraceLab>(), traffic::trace_format<traffic::traces::Weka>()};
+    traffic::trace_format<traffic::traces::TraceLab>(),      traffic::trace_format<traffic::traces::Weka>()};
 
 // A parsed YAML text that outlives the values read from it.
 struct Yaml {

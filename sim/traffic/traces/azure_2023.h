@@ -8,7 +8,8 @@ namespace marea::traffic::traces {
 
 struct Azure2023 {
   static constexpr std::string_view name = "azure-2023";
-  static constexpr std::string_view summary = "Azure LLM inference 2023 CSV: TIMESTAMP, ContextTokens, GeneratedTokens; every content private";
+  static constexpr std::string_view summary =
+      "Azure LLM inference 2023 CSV: TIMESTAMP, ContextTokens, GeneratedTokens; every content private";
 
   struct Params {};
   static Params params(Section&) { return {}; }
@@ -24,13 +25,15 @@ struct Azure2023 {
     trace.each_row(table, [&] {
       const auto time = parse_timestamp(table.field(time_column));
       if (!time) throw ConfigError(table.mark(time_column), "TIMESTAMP", "not a time of the form 2023-11-16 18:15:46.6805900");
-      if (latest && *time < *latest) throw ConfigError(table.mark(time_column), "TIMESTAMP", "earlier than the row before; rows must be in order of time");
+      if (latest && *time < *latest)
+        throw ConfigError(table.mark(time_column), "TIMESTAMP", "earlier than the row before; rows must be in order of time");
       const std::int64_t prompt = table.integer(prompt_column, 1, kMostTokens);
       const std::int64_t output = table.integer(output_column, 1, kMostTokens);
       latest = time;
       if (!first) first = time;
       const Duration start = *time - *first;
-      if (to_seconds(start).count() > kMostSeconds) throw ConfigError(table.mark(time_column), "TIMESTAMP", "more than 31 years after the first row");
+      if (to_seconds(start).count() > kMostSeconds)
+        throw ConfigError(table.mark(time_column), "TIMESTAMP", "more than 31 years after the first row");
       trace.begin(start);
       const kv::Piece content{trace.own(0), 0, prompt + output};
       trace.call(0, prompt, output, {&content, 1}, start);

@@ -57,7 +57,8 @@ class Reader {
     row.prompt = table_.integer(prompt_, 1, kMostTokens);
     row.output = table_.integer(output_, 1, kMostTokens);
     if (params_.time) row.time = read_time();
-    if (params_.wait) row.wait = to_clock(Seconds{table_.number(wait_, 0, kMostSeconds * 1e9 / params_.wait->unit) * params_.wait->unit * 1e-9});
+    if (params_.wait)
+      row.wait = to_clock(Seconds{table_.number(wait_, 0, kMostSeconds * 1e9 / params_.wait->unit) * params_.wait->unit * 1e-9});
     const std::uint64_t prefix = params_.prefix && !table_.field(prefix_).empty() ? hash_name(table_.field(prefix_)) | 1 : 0;
     if (!params_.session) {
       in_order(row, latest_start_);
@@ -81,7 +82,8 @@ class Reader {
   }
 
   Duration read_time() {
-    if (params_.time->unit > 0) return to_clock(Seconds{table_.number(time_, 0, kMostSeconds * 1e9 / params_.time->unit) * params_.time->unit * 1e-9});
+    if (params_.time->unit > 0)
+      return to_clock(Seconds{table_.number(time_, 0, kMostSeconds * 1e9 / params_.time->unit) * params_.time->unit * 1e-9});
     const auto date = parse_timestamp(table_.field(time_));
     if (!date) throw ConfigError(table_.mark(time_), params_.time->column, "not a time of the form 2023-11-16 18:15:46.6805900");
     if (!first_date_) first_date_ = *date;

@@ -7,15 +7,15 @@ namespace marea::traffic::traces {
 
 // columns:
 //   prompt: NAME, output: NAME                 tokens; required
-//   time: {name: NAME, unit: ns|us|ms|s}       since the start of the trace, or `unit: date` for 2023-11-16 18:15:46.68 (counted from the first row)
-//   session: NAME                              rows of one session, in order; without it every row is one
-//   wait: {name: NAME, unit: ns|us|ms|s}       before the call (not before a session's first)
-//   waits_for: tool | human                    whose the waits are (tool)
-//   prefix: {name: NAME, tokens: 512 tok}      rows of equal text share their first tokens (less where the prompt is shorter)
+//   time: {name: NAME, unit: ns|us|ms|s}       since the start of the trace, or `unit: date` for 2023-11-16 18:15:46.68 (counted from the
+//   first row) session: NAME                              rows of one session, in order; without it every row is one wait: {name: NAME,
+//   unit: ns|us|ms|s}       before the call (not before a session's first) waits_for: tool | human                    whose the waits are
+//   (tool) prefix: {name: NAME, tokens: 512 tok}      rows of equal text share their first tokens (less where the prompt is shorter)
 // A call of a session continues the context before if its prompt is at least as long; else it starts anew after the shared prefix.
 struct Csv {
   static constexpr std::string_view name = "csv";
-  static constexpr std::string_view summary = "any CSV of calls, its columns named under `columns:` (prompt, output, time, session, wait, prefix)";
+  static constexpr std::string_view summary =
+      "any CSV of calls, its columns named under `columns:` (prompt, output, time, session, wait, prefix)";
 
   struct Params {
     struct Timed {

@@ -21,7 +21,8 @@ class GrowingContext {
   // Tokens of the context: prompt and output of the latest call, or the shared prefix.
   std::int64_t length() const { return length_; }
 
-  // Content of a call that keeps the first `kept` tokens. As long as all is kept, new tokens go on in one span, so a long session stays one piece.
+  // Content of a call that keeps the first `kept` tokens. As long as all is kept, new tokens go on in one span, so a long session stays one
+  // piece.
   kv::ContentView next(const TraceBuilder& trace, std::int64_t kept, std::int64_t prompt, std::int64_t output) {
     if (kept < length_) {
       ++epoch_;

@@ -56,7 +56,8 @@ class Reader {
     }
     const bool shared = identified_ > 0;
     if (shared) {
-      if (identified_ < calls_.size()) trace_.note("calls without ids in a session that has them, private", static_cast<std::int64_t>(calls_.size() - identified_));
+      if (identified_ < calls_.size())
+        trace_.note("calls without ids in a session that has them, private", static_cast<std::int64_t>(calls_.size() - identified_));
       complete_contents(std::span(calls_), [&](std::size_t call) { return trace_.own(call); });
     } else {
       grow();
@@ -77,7 +78,8 @@ class Reader {
     if (ids) read_tokens(*ids, output_ids, call);
     identified_ += ranges || ids;
     Duration wait{};
-    if (const auto tool = value.find("tool_duration_ns")) wait = Duration{tool->integer(0, static_cast<std::int64_t>(kMostSeconds) * 1'000'000'000)};
+    if (const auto tool = value.find("tool_duration_ns"))
+      wait = Duration{tool->integer(0, static_cast<std::int64_t>(kMostSeconds) * 1'000'000'000)};
     waits_.push_back(wait);
     calls_.push_back(std::move(call));
   }

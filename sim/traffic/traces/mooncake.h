@@ -8,7 +8,8 @@ namespace marea::traffic::traces {
 
 struct Mooncake {
   static constexpr std::string_view name = "mooncake";
-  static constexpr std::string_view summary = "Mooncake FAST'25 JSONL: timestamp (ms), input_length, output_length, hash_ids of 512-token blocks";
+  static constexpr std::string_view summary =
+      "Mooncake FAST'25 JSONL: timestamp (ms), input_length, output_length, hash_ids of 512-token blocks";
 
   struct Params {
     std::int64_t block = 512;
@@ -22,8 +23,8 @@ struct Mooncake {
     return params;
   }
 
-  // The last id covers the rest of the input, so identical inputs are identical to their end. Outputs are private: the trace does not say which
-  // request continues which.
+  // The last id covers the rest of the input, so identical inputs are identical to their end. Outputs are private: the trace does not say
+  // which request continues which.
   static Trace read(const std::string& file, const Params& params, const TraceOptions& options) {
     TraceBuilder trace(file, options);
     LineReader lines(file);

@@ -42,22 +42,27 @@ struct TraceLab {
       const Duration after = to_clock(Seconds{table.number(wait, 0, kMostSeconds * 1000) / 1000});
       if (cached + fresh < 1) throw ConfigError(table.mark(input), "input_len", "the prompt (prefix_len + input_len) must have a token");
       if (number != open_rounds) {
-        throw ConfigError(table.mark(round), "round_idx", "round " + std::to_string(open_rounds) + " of the session is expected: rounds follow each other from 0");
+        throw ConfigError(table.mark(round), "round_idx",
+                          "round " + std::to_string(open_rounds) + " of the session is expected: rounds follow each other from 0");
       }
       if (open_rounds == 0) {
         std::optional<Duration> start;
         if (arrival) start = to_clock(Seconds{table.number(*arrival, 0, kMostSeconds * 1000) / 1000});
-        if (start && *start < latest) throw ConfigError(table.mark(*arrival), "arrival_time", "earlier than the session before; sessions must be in order of time");
+        if (start && *start < latest)
+          throw ConfigError(table.mark(*arrival), "arrival_time", "earlier than the session before; sessions must be in order of time");
         if (start) latest = *start;
         trace.begin(start);
         context.start();
         session = table.field(id);
       }
-      if (cached > context.length()) trace.note(open_rounds == 0 ? "sessions whose first call had a cached prefix, taken as new" : "prefixes longer than the session's context, the rest taken as new");
+      if (cached > context.length())
+        trace.note(open_rounds == 0 ? "sessions whose first call had a cached prefix, taken as new"
+                                    : "prefixes longer than the session's context, the rest taken as new");
       const kv::ContentView content = context.next(trace, std::min(cached, context.length()), cached + fresh, tokens);
       std::optional<std::uint32_t> waited;
       if (open_rounds > 0 && pending > Duration{}) waited = trace.wait(StepKind::tool, 0, pending);
-      const std::uint32_t call = trace.call(0, cached + fresh, tokens, content, open_rounds == 0 && arrival ? std::optional(latest) : std::nullopt);
+      const std::uint32_t call =
+          trace.call(0, cached + fresh, tokens, content, open_rounds == 0 && arrival ? std::optional(latest) : std::nullopt);
       if (waited) trace.edge(last, *waited);
       if (open_rounds > 0) trace.edge(waited.value_or(last), call);
       last = call;

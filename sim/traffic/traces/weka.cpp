@@ -164,7 +164,8 @@ class SessionReader {
     std::vector<std::pair<std::size_t, const Call*>> starts;
     for (const Call& call : line.calls) {
       if (call.ranges == 0 || call.prompt < line.prefix()) continue;
-      const auto same = std::find_if(starts.begin(), starts.end(), [&](const auto& start) { return first_id(*start.second) == first_id(call); });
+      const auto same =
+          std::find_if(starts.begin(), starts.end(), [&](const auto& start) { return first_id(*start.second) == first_id(call); });
       if (same == starts.end()) {
         starts.emplace_back(1, &call);
       } else {
@@ -172,7 +173,8 @@ class SessionReader {
       }
     }
     if (starts.empty()) return;
-    const Call& call = *std::max_element(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a.first < b.first; })->second;
+    const Call& call =
+        *std::max_element(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a.first < b.first; })->second;
     for (const PrefixIds& known : prefixes_) {
       if (ranges_[known.first_range].first == first_id(call)) return;  // an id means what it meant first
     }
@@ -235,7 +237,8 @@ class SessionReader {
             start = std::min(start, lines_[line.items[k].index].start);
             end = std::max(end, lines_[line.items[k].index].end);
           }
-          if (previous || after_agents) last = wait(last, previous && previous->person_follows && !after_agents, thread, start - recorded_end);
+          if (previous || after_agents)
+            last = wait(last, previous && previous->person_follows && !after_agents, thread, start - recorded_end);
           last = agents(line, i, group, thread, last);
           recorded_end = end;
           after_agents = true;
@@ -260,7 +263,8 @@ class SessionReader {
     return last;
   }
 
-  // Recorded end of a call that sub-agents follow: the next call's time less its think time, which spans them; else the first sub-agent's start.
+  // Recorded end of a call that sub-agents follow: the next call's time less its think time, which spans them; else the first sub-agent's
+  // start.
   double end_of(const Line& line, std::size_t item, const Call& call) const {
     for (std::size_t i = item; i < line.items.size(); ++i) {
       if (line.items[i].agent) continue;
