@@ -45,9 +45,8 @@ double kv_bytes_per_layer(const spec::Model& model, const spec::Deployment& depl
   return static_cast<double>(numbers) * spec::bytes_per_number(deployment.kv);
 }
 
-// The largest moment of a forward pass of `tokens` tokens: hidden states (residual, normed, input and output of a block) beside the widest
-// intermediate of one layer, all in 16 bits; then the logits of the sampled rows in 32 bits with their 16-bit originals. For Llama 3.1 8B
-// and 8,192 tokens this gives 1.2 GB, where vLLM's profile run logs 1.2-1.3 GiB.
+// The largest moment of a forward pass of `tokens` tokens, an assumption: hidden states (residual, normed, input and output of a block)
+// beside the widest intermediate of one layer, all in 16 bits, and the logits of the sampled rows in 32 bits with their 16-bit originals.
 double activation_peak(const spec::Model& model, const spec::Deployment& deployment, const spec::EngineLimits& limits) {
   const double tokens = static_cast<double>(limits.batch_tokens);
   const double hidden = static_cast<double>(model.hidden);

@@ -39,6 +39,17 @@ struct StepCost::State {
   spec::Deployment deployment;
   spec::HostCost host;
   double host_layers = 0;
+  spec::DecodeAttentionCost decode;
+  DecodeGrowth growth;
+  double linear_total(std::int64_t tokens) {
+    const double known = linear_total_[static_cast<std::size_t>(tokens)];
+    return std::isnan(known) ? linear_total_[static_cast<std::size_t>(tokens)] = linear(tokens).total() : known;
+  }
+  spec::Status prefill_status() const { return prefill_.origin.status; }
+  double head_gemm(double rows) const;
+  double sampling(double rows) const;
+  spec::Status head_status() const { return head_product_.cost.origin.status; }
+  spec::Status sampler_status() const { return sampler_.origin.status; }
 
  private:
   LinearParts price_linear(double tokens) const;
@@ -87,19 +98,6 @@ struct StepCost::State {
   std::vector<double> linear_total_;
   std::vector<LinearParts> linear_parts_;
   std::vector<double> head_seconds_;
-
- public:
-  spec::DecodeAttentionCost decode;
-  DecodeGrowth growth;
-  double linear_total(std::int64_t tokens) {
-    const double known = linear_total_[static_cast<std::size_t>(tokens)];
-    return std::isnan(known) ? linear_total_[static_cast<std::size_t>(tokens)] = linear(tokens).total() : known;
-  }
-  spec::Status prefill_status() const { return prefill_.origin.status; }
-  double head_gemm(double rows) const;
-  double sampling(double rows) const;
-  spec::Status head_status() const { return head_product_.cost.origin.status; }
-  spec::Status sampler_status() const { return sampler_.origin.status; }
 };
 
 }  // namespace marea::cost
