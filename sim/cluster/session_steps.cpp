@@ -122,12 +122,8 @@ void Simulation::start_step(SessionSlot slot, Vertex vertex, Time now) {
       set_phase(slot, next.thread, Phase::person, now);
       push(now + next.human.time, EventKind::wait_end, {slot.value, generations_[slot.value], vertex});
       break;
-    case traffic::StepKind::fork:
-      set_phase(slot, next.thread, Phase::agents, now);
-      complete_step(slot, vertex, now);
-      break;
+    case traffic::StepKind::fork: complete_step(slot, vertex, now); break;
     case traffic::StepKind::join:
-      book(slot, next.thread, now);
       thread.after = After::agents;
       thread.waited_until = now;
       complete_step(slot, vertex, now);
@@ -140,6 +136,8 @@ void Simulation::complete_step(SessionSlot slot, Vertex vertex, Time now) {
   const traffic::Program& program = row.session.program;
   const std::uint32_t thread = program[vertex].thread;
   const std::uint32_t generation = generations_[slot.value];
+  book(slot, thread, now);
+  row.threads[thread].phase = Phase::idle;
   bool goes_on = false;    // the thread has a further step
   bool fires_join = false; // it is the last that its parent waits for
   const auto [first, last] = out_edges(vertex, program);
@@ -154,7 +152,11 @@ void Simulation::complete_step(SessionSlot slot, Vertex vertex, Time now) {
     if (--row.pending[next] == 0) start_step(slot, next, now);
     if (generations_[slot.value] != generation) return;  // the session failed at once
   }
-  if (--row.active == 0) end_session(slot, SessionEnd::completed, now);
+  if (--row.active == 0) {
+    end_session(slot, SessionEnd::completed, now);
+  } else if (row.threads[thread].started && row.threads[thread].phase == Phase::idle) {
+    set_phase(slot, thread, Phase::agents, now);  // its next step is a join that others have yet to reach
+  }
 }
 
 void Simulation::wait_ended(SessionSlot slot, Vertex vertex, Time now) {
@@ -259,6 +261,7 @@ void Simulation::end_thread(SessionSlot slot, std::uint32_t thread, bool last, T
   ThreadRow& ended = row.threads[thread];
   owners_.close(ended.owner, now);
   ended.phase = Phase::idle;
+  ended.started = false;
   emit(ThreadEnded{slot, row.traffic, thread, row.session.threads[thread].parent, ended.start, now, last, ended.booked});
 }
 

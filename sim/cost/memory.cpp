@@ -128,7 +128,7 @@ MemoryAccount account(const spec::Model& model, const spec::Device& device, cons
   account.longest = std::min(account.tokens, account.max_length);
   if (account.blocks > 0)
     account.rows.push_back({"KV, " + std::to_string(account.blocks) + " blocks of " + std::to_string(account.block) + " tokens",
-                            account.per_block * account.blocks, limits.blocks ? Status::assumed : device.memory.origin.status});
+                            account.per_block * account.blocks, limits.blocks ? Status::assumed : device.memory.origin.status, true});
   const Bytes rest = left - account.per_block * account.blocks;
   if (rest.value != 0) account.rows.push_back({rest.value > 0 ? "left over" : "short of", rest, Status::assumed});
   // The null block is never handed out, so it is not enough to have as many blocks as the sequence.

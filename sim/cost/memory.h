@@ -13,6 +13,7 @@ struct MemoryRow {
   std::string name;
   Bytes bytes{};
   spec::Status status = spec::Status::assumed;
+  bool kv_pool = false;  // the row of the KV blocks
 };
 
 // Of one device (tensor rank); all ranks of a replica are alike.

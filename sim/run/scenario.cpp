@@ -112,6 +112,7 @@ void read_serving(const std::optional<Value>& value, Scenario::State& state) {
   if (const auto chunked = section.optional("chunked_prefill")) engine.chunked_prefill = chunked->boolean();
   if (const auto caching = section.optional("prefix_caching")) engine.prefix_caching = caching->boolean();
   if (const auto time = section.optional("front_end")) state.front_end = time->duration();
+  state.host.overlaps = engine.async;  // the host prepares the next step while the device runs this one
   if (const auto host = section.optional("host")) state.host = spec::read_host_cost(*host, state.host);
   const auto scheduler = section.optional("scheduler");
   const auto router = section.optional("router");

@@ -78,9 +78,10 @@ void add_pools(const Scenario::State& state, Built& built) {
                                           .bytes_per_token = account.per_token.value * pool.deployment.tensor});
     }
     for (const cost::MemoryRow& row : account.rows) {
-      if (row.name == "KV pool" || row.bytes.value <= 0) continue;
+      if (row.kv_pool || row.bytes.value <= 0) continue;
       built.observers.static_memory.push_back({index, row.name, row.bytes * pool.deployment.tensor});
     }
+    built.observers.static_memory.push_back({index, "null block", account.per_block * pool.deployment.tensor});
   }
 }
 
