@@ -229,6 +229,7 @@ class ProgramDraw {
       ends.push_back(child.last);
       received += child.last_output;
     }
+    if (choice.fork) parent.computed = parent.length;  // the forks have computed the parent's latest token too
     parent.last = kNone;
     const std::size_t join = add(StepKind::join, parent);
     for (const std::size_t end : ends) writer_.edge(end, join);

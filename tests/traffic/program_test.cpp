@@ -62,7 +62,7 @@ TEST_CASE("sub-agents by hand: with a prefix of their own, and forked from the p
     REQUIRE(session.threads.size() == 3);
     return test::show(session);
   };
-  // The parent's new input is the last output of each: 2 x 5 tokens.
+  // The parent's new input is the last output of each: 2 x 5 tokens. Forks also compute the parent's latest token, the 60th.
   CHECK(draw("false") ==
         "0 call t0 50+10 known 0: a[0,60) -> 1\n"
         "1 fork t0 -> 2, 4\n"
@@ -80,7 +80,7 @@ TEST_CASE("sub-agents by hand: with a prefix of their own, and forked from the p
         "4 call t2 67+5 known 59: a[0,60) c[0,12) -> 5\n"
         "5 call t2 79+5 known 71: a[0,60) c[0,24) -> 6\n"
         "6 join t0 -> 7\n"
-        "7 call t0 70+10 known 59: a[0,80)\n");
+        "7 call t0 70+10 known 60: a[0,80)\n");
 }
 
 TEST_CASE("what a drawn call finds computed is what its content shares with the calls before it") {
