@@ -76,8 +76,8 @@ TEST_CASE("lines end with LF or CR LF, and the last one need not end") {
 
 TEST_CASE("lines of any length come through the buffer whole") {
   CHECK(rc::check("lines", [] {
-    const auto sizes = *rc::gen::container<std::vector<std::size_t>>(
-        rc::gen::element<std::size_t>(0, 1, 100, 131'071, 131'072, 262'143, 262'144, 262'145, 300'000));
+    const auto sizes = *rc::gen::resize(8, rc::gen::container<std::vector<std::size_t>>(rc::gen::element<std::size_t>(
+                                               0, 1, 100, 131'071, 131'072, 262'143, 262'144, 262'145, 300'000)));
     Lines wanted;
     std::string bytes;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -115,7 +115,7 @@ TEST_CASE("NUL bytes and endless lines name their line") {
   CHECK(error_in(std::string_view("ok\na\0b\n", 7)) == ":2:2: a NUL byte; this is not a text file");
   CHECK(error_in("ok\n" + std::string(1001, 'x'), 1000) == ":2: a line longer than 1000 bytes; that is the limit");
   CHECK(error_in("ok\n" + std::string(1000, 'x'), 1000) == "(no error)");
-  CHECK(error_in(gzip(std::string(50'000'000, 'x')), 1000) == ":1: a line longer than 1000 bytes; that is the limit");
+  CHECK(error_in(gzip(std::string(5'000'000, 'x')), 1000) == ":1: a line longer than 1000 bytes; that is the limit");
 }
 
 TEST_CASE("a missing file and a folder are clear errors") {

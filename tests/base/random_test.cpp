@@ -108,9 +108,10 @@ TEST_CASE("the ends of the interval are never reached") {
   CHECK(value(~std::uint64_t{0}) < 1);
   CHECK(value(0) > 0);
   RandomStream stream(3, "ends");
+  bool inside = true;
   for (int i = 0; i < kDraws; ++i) {
     const double x = stream.uniform();
-    REQUIRE(x > 0);
-    REQUIRE(x < 1);
+    inside = inside && x > 0 && x < 1;
   }
+  CHECK(inside);
 }
