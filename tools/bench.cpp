@@ -156,10 +156,9 @@ double floor_of(std::int64_t count, Work work) {
 double event_floor() {
   constexpr std::int64_t kEvents = 2'000'000;
   constexpr int kHeld = 256;  // four a replica of the million: what its queue holds
-  EventQueue<> queue;
   std::uint64_t sum = 0;
   const double time = floor_of(kEvents, [&] {
-    queue.clear();
+    EventQueue<> queue;
     std::uint64_t mix = 1;
     for (int i = 0; i < kHeld; ++i) queue.push(Time(Duration(i)), 0, {});
     for (std::int64_t i = 0; i < kEvents; ++i) {

@@ -63,6 +63,7 @@ int list_command(const Options& options) {
       {"scenarios", [=] { list_files(run::Kind::scenario, format); }},
       {"metrics", [=] { list_metrics(format); }},
       {"schedulers", [=] { list_plugins(run::schedulers(), format); }},
+      {"traces", [=] { list_plugins(run::trace_formats(), format); }},
       {"routers", [=] { list_plugins(run::routers(), format); }},
   };
   std::vector<std::string> names;
