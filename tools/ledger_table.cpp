@@ -23,14 +23,15 @@ double part(std::int64_t value, std::int64_t total) { return total != 0 ? static
 
 struct State {
   std::string_view title;
+  int columns;
   std::vector<std::string_view> states;
 };
 const std::array<State, 5>& state_columns() {
-  static const std::array<State, 5> columns{{{"in use", {"referenced", "partial"}},
-                                             {"hit later", {"cached_hit"}},
-                                             {"never hit", {"cached_never"}},
-                                             {"at end", {"cached_unknown"}},
-                                             {"free", {"free"}}}};
+  static const std::array<State, 5> columns{{{"in use", 8, {"referenced", "partial"}},
+                                             {"hit later", 11, {"cached_hit"}},
+                                             {"never hit", 11, {"cached_never"}},
+                                             {"at end", 8, {"cached_unknown"}},
+                                             {"free", 8, {"free"}}}};
   return columns;
 }
 
@@ -61,23 +62,23 @@ std::string memory_ledger_table(const metrics::Ledger& ledger, const Style& styl
   static constexpr std::array<std::string_view, 9> kOwners{"decode", "prefill", "shared", "active", "tool",
                                                            "person", "agents",  "ended",  "nobody"};
   std::map<std::string_view, std::map<std::string_view, std::int64_t>> cells;  // owner, state
-  std::map<std::string_view, std::int64_t> fixed;                              // weights and the like, which have no owner
+  std::int64_t fixed = 0;                                                      // weights and the like, which have no owner
   for (const metrics::LedgerRow& row : ledger.rows) {
     const std::string_view cause = row.cause;
     const std::size_t slash = cause.find('/');
     if (slash == std::string_view::npos)
-      fixed[cause] += row.value;
+      fixed += row.value;
     else
       cells[cause.substr(slash + 1)][cause.substr(0, slash)] += row.value;
   }
-  const auto cell = [&](std::int64_t value) {
+  const auto cell = [&](std::int64_t value, int columns) {
     const double share = part(value, ledger.total);
-    return right(share >= kLeast ? percent(share) : value > 0 ? "< 0.1 %" : "", 9);
+    return right(share >= kLeast ? percent(share) : value > 0 ? "< 0.1 %" : "", columns);
   };
   std::string text = style.heading(left("Where memory goes", 26));
-  for (const State& state : state_columns()) text += style.dim(right(state.title, 9));
-  text += style.dim(right("all", 9)) + "\n";
-  for (const auto& [state, value] : fixed) text += "  " + left(state, 69) + cell(value) + "\n";
+  for (const State& state : state_columns()) text += style.dim(right(state.title, state.columns));
+  text += style.dim(right("all", 8)) + "\n";
+  if (fixed > 0) text += "  " + left("weights, reserve and runtime", 70) + cell(fixed, 8) + "\n";
   for (const std::string_view owner : kOwners) {
     std::int64_t all = 0;
     std::string columns;
@@ -85,11 +86,11 @@ std::string memory_ledger_table(const metrics::Ledger& ledger, const Style& styl
       std::int64_t value = 0;
       for (const std::string_view name : state.states) value += cells[owner][name];
       all += value;
-      columns += cell(value);
+      columns += cell(value, state.columns);
     }
-    if (all > 0) text += "  " + left(owner_words(owner), 24) + columns + cell(all) + "\n";
+    if (all > 0) text += "  " + left(owner_words(owner), 24) + columns + cell(all, 8) + "\n";
   }
-  return text + style.dim("  share of byte-time; hit later, never hit and at end are cached content") + "\n";
+  return text + style.dim("  share of byte-time; cached content is hit later, never hit, or there at the end") + "\n";
 }
 
 }  // namespace marea::cli

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/base/quantity.h"
+#include "sim/base/section.h"
 #include "sim/base/tree.h"
 #include "tools/ledger_table.h"
 #include "tools/memory_table.h"
@@ -17,7 +18,7 @@ namespace marea::cli {
 namespace {
 
 constexpr int kColumns = 80;
-constexpr int kLabel = 14;
+constexpr int kLabel = 16;
 
 // The numbers of a run by name.
 class Numbers {
@@ -135,13 +136,13 @@ constexpr LatencyRow kLatencies[] = {{"session_completion_time", "whole session"
                                      {"e2e", "whole call"}};
 
 std::string latencies(const Numbers& numbers, const Style& style) {
-  std::string text = "\n" + style.heading("Latency") + std::string(19, ' ');
+  std::string text = "\n" + style.heading("Latency") + std::string(18, ' ');
   for (const char* title : {"mean", "p50", "p90", "p95", "p99"}) text += style.dim(right(title, 11));
   text += "\n";
   bool intervals = false;
   for (const LatencyRow& row : kLatencies) {
     if (!numbers.has(std::string(row.metric) + "_mean")) continue;
-    text += "  " + left(row.words, 24);
+    text += "  " + left(row.words, 23);
     for (const char* statistic : {"mean", "p50", "p90", "p95", "p99"}) {
       const metrics::MetricValue* value = numbers.find(fmt::format("{}_{}", row.metric, statistic));
       text += right(value != nullptr ? shown(value->value, "s") : "", 11);
@@ -154,29 +155,43 @@ std::string latencies(const Numbers& numbers, const Style& style) {
     for (const LatencyRow& row : kLatencies) {
       const metrics::MetricValue* value = numbers.find(std::string(row.metric) + "_p95");
       if (value == nullptr || !value->low || !value->high) continue;
-      text += "  " + left(row.words, 24) +
+      text += "  " + left(row.words, 23) +
               style.dim(right(fmt::format("p95 {} to {}", shown(*value->low, "s"), shown(*value->high, "s")), 44)) + "\n";
     }
   }
   return text;
 }
 
-// At most `columns` values, each the mean of its share of the points.
-std::vector<double> thin(const metrics::Series& series, int columns) {
+// The values of a series inside the measuring window, as far as the scenario states it.
+std::vector<double> inside_window(const metrics::Series& series, const Tree& scenario) {
+  Time from = kStart;
+  Time to = kNever;
+  if (const Tree* run = scenario.find("run"); run != nullptr) {
+    if (const Tree* warmup = run->find("warmup"); warmup != nullptr) from += Value(*warmup, "run.warmup").duration();
+    if (const Tree* duration = run->find("duration"); duration != nullptr) to = kStart + Value(*duration, "run.duration").duration();
+  }
   std::vector<double> values;
-  const std::size_t points = series.points.size();
+  for (const metrics::SeriesPoint& point : series.points)
+    if (point.at >= from && point.at < to) values.push_back(point.value);
+  return values;
+}
+
+// At most `columns` values, each the mean of its share of the points.
+std::vector<double> thin(const std::vector<double>& all, int columns) {
+  std::vector<double> values;
+  const std::size_t points = all.size();
   const std::size_t groups = std::min(points, static_cast<std::size_t>(columns));
   for (std::size_t group = 0; group < groups; ++group) {
     double sum = 0;
     const std::size_t from = group * points / groups;
     const std::size_t to = (group + 1) * points / groups;
-    for (std::size_t i = from; i < to; ++i) sum += series.points[i].value;
+    for (std::size_t i = from; i < to; ++i) sum += all[i];
     values.push_back(sum / static_cast<double>(to - from));
   }
   return values;
 }
 
-std::string kv(const Numbers& numbers, const Style& style) {
+std::string kv(const Tree& scenario, const Numbers& numbers, const Style& style) {
   std::string text;
   if (numbers.has("kv_demand")) {
     const double demand = numbers.value("kv_demand");
@@ -184,10 +199,10 @@ std::string kv(const Numbers& numbers, const Style& style) {
     text += line("KV demand",
                  fmt::format("{:.2f} x the pool, peak {:.2f}: the cluster is {}", demand, numbers.value("kv_demand_peak"), verdict));
     for (const metrics::Series& series : numbers.results().series) {
-      if (series.name != "kv_demand_series" || series.points.size() < 2) continue;
-      double top = 0;
-      for (const metrics::SeriesPoint& point : series.points) top = std::max(top, point.value);
-      text += line("", style.spark(thin(series, 50), top) + style.dim(fmt::format(" top {:.2f}", top)));
+      if (series.name != "kv_demand_series") continue;
+      const std::vector<double> values = inside_window(series, scenario);
+      if (values.size() < 2) continue;
+      text += line("", style.spark(thin(values, 60), *std::max_element(values.begin(), values.end())));
     }
   }
   if (numbers.has("prefix_hit_rate")) {
@@ -201,7 +216,7 @@ std::string kv(const Numbers& numbers, const Style& style) {
     for (const auto& [label, words] :
          {std::pair{"cause=eviction", "evicted"}, {"cause=other_replica", "on another replica"}, {"cause=preemption", "preempted"}})
       if (const double part = numbers.value("recompute_tokens", label); part > 0)
-        causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", percent(part / again, 0), words);
+        causes += fmt::format("{}{} {}", causes.empty() ? "" : ", ", percent(part / again), words);
     text += line("lost", fmt::format("{} computed again{}", shown(again, "tok"), causes.empty() ? "" : ": " + causes));
   }
   return text;
@@ -229,9 +244,9 @@ std::string notes(const Told& told, const Numbers& numbers, const Style& style) 
     add(style.warn("!"), count(refused) + " calls were refused: longer than the model or the memory allows");
   if (const double cut = numbers.value("sessions_cut"); cut > 0)
     add(style.warn("!"),
-        count(cut) + " sessions had not ended when the run did; they are in no distribution (run.drain gives them longer)");
-  for (const metrics::Note& note : told.results.notes)
-    add(style.dim("-"), note.count > 1 ? fmt::format("{} ({} times)", note.text, count(note.count)) : note.text);
+        count(cut) +
+            " of the measured sessions had not ended when the run did; they are in no distribution (a longer run.drain waits for them)");
+  for (const metrics::Note& note : told.results.notes) add(style.dim("-"), fmt::format("{}: {}", note.text, count(note.count)));
   return text.empty() ? text : "\n" + style.heading("To know") + "\n" + text;
 }
 
@@ -240,8 +255,7 @@ std::string ending(const Told& told, const Style& style) {
   if (told.stored.empty()) return text + style.dim("not stored") + "\n";
   text += told.stored + "\n";
   if (told.run.id == 0) return text;
-  text += style.dim("next") +
-          fmt::format("   marea show {0}   marea export {0} --table ledger   marea rerun {0} --detail requests", told.run.id) + "\n";
+  text += style.dim("next") + fmt::format("  marea export {0} --table ledger    marea rerun {0} --detail requests", told.run.id) + "\n";
   return text;
 }
 
@@ -256,7 +270,7 @@ std::string summary(const Told& told, const Style& style) {
     if (ledger.name == "time") text += "\n" + time_table(ledger, style);
   for (const metrics::Ledger& ledger : told.results.ledgers)
     if (ledger.name == "memory") text += "\n" + memory_ledger_table(ledger, style);
-  text += kv(numbers, style);
+  text += kv(scenario, numbers, style);
   if (!told.memory.rows.empty()) text += "\n" + memory_table(told.memory, style);
   return text + notes(told, numbers, style) + ending(told, style);
 }
