@@ -20,6 +20,9 @@ class TraceBuilder {
   // Nothing more is wanted: the limit is reached.
   bool full() const { return options_.limit && trace_.size() >= *options_.limit; }
 
+  // A session has been begun and neither closed nor dropped: a bad row may drop it behind its reader's back.
+  bool in_session() const { return open_; }
+
   // A session with its main thread, thread 0.
   void begin(std::optional<Duration> start);
   // Its steps; each returns its number within the session. Edges run from earlier to later steps.

@@ -101,6 +101,11 @@ TEST_CASE("bad rows are skipped and counted when asked for") {
       "session_id,round_idx,prefix_len,input_len,output_len,tool_wait_after_ms\n1,0,0,5,5,0\n1,1,0,5,x,0\n2,0,0,7,5,0\n");
   REQUIRE(sessions.size() == 1);
   CHECK(sessions.calls[0].prompt == 7);
+  // So does it where the row cannot even be split.
+  const Trace torn = skipping<traces::TraceLab>(
+      "session_id,round_idx,prefix_len,input_len,output_len,tool_wait_after_ms\n1,0,0,5,5,0\n1,1,0\n1,2,0,5,5,0\n2,0,0,7,5,0\n");
+  REQUIRE(torn.size() == 1);
+  CHECK(torn.calls[0].prompt == 7);
 }
 
 TEST_CASE("a limit reads the first sessions only") {

@@ -23,19 +23,17 @@ struct TraceLab {
     const std::optional<std::size_t> arrival = table.has("arrival_time") ? std::optional(table.column("arrival_time")) : std::nullopt;
     GrowingContext context;
     std::string session;
-    std::int64_t rounds = 0;  // of the open session; 0: none is open
+    std::int64_t rounds = 0;  // of the open session
     std::uint32_t last = 0;
     Duration pending{}, latest{};
     const auto close = [&] {
-      if (rounds == 0) return;
+      if (!trace.in_session()) return;
       if (pending > Duration{}) trace.note("waits after the last call of a session, left out");
       trace.end(0);
-      rounds = 0;
     };
     trace.each_row(table, [&] {
-      if (rounds > 0 && table.field(id) != session) close();
-      const std::int64_t open_rounds = rounds;
-      rounds = 0;  // a bad row leaves no session open
+      if (table.field(id) != session) close();
+      const std::int64_t open_rounds = trace.in_session() ? rounds : 0;
       const std::int64_t number = table.integer(round, 0, 10'000'000);
       const std::int64_t cached = table.integer(prefix, 0, kMostTokens), fresh = table.integer(input, 0, kMostTokens);
       const std::int64_t tokens = table.integer(output, 1, kMostTokens);
