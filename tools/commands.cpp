@@ -15,7 +15,7 @@ const std::vector<Command>& commands() {
        "  marea run my.yaml --format json | jq '.metrics[] | select(.name == \"ttft\")'\n",
        takes::settings | takes::seed | takes::replications | takes::detail | takes::db | takes::format | takes::progress, 1, 1,
        run_command},
-      {"check", "SCENARIO", "read and resolve a scenario, say whether it fits; simulate nothing",
+      {"check", "SCENARIO", "resolve a scenario and say whether it fits",
        "Prints the complete scenario: every file spliced in, every default written out.\n"
        "Running what it prints gives the same fingerprint. The account of memory goes to\n"
        "standard error.\n",

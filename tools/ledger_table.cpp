@@ -90,7 +90,7 @@ std::string memory_ledger_table(const metrics::Ledger& ledger, const Style& styl
     }
     if (all > 0) text += "  " + left(owner_words(owner), 24) + columns + cell(all, 8) + "\n";
   }
-  return text + style.dim("  share of byte-time; cached content is hit later, never hit, or there at the end") + "\n";
+  return text + style.dim("  shares of byte-time; cached content is hit later, never, or there at the end") + "\n";
 }
 
 }  // namespace marea::cli

@@ -40,7 +40,7 @@ constexpr std::array<Word, 14> kCauseWords{{{"front_end", "front end"},
 
 constexpr std::array<Word, 9> kOwnerWords{{{"prefill", "running prefill"},
                                            {"decode", "running decode"},
-                                           {"active", "session has a call queued"},
+                                           {"active", "session has a call open"},
                                            {"tool", "session waits for a tool"},
                                            {"person", "session waits for person"},
                                            {"agents", "session waits for agents"},
