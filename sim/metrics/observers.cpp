@@ -1,5 +1,7 @@
 #include "sim/metrics/observers.h"
 
+#include <utility>
+
 namespace marea::metrics {
 
 namespace {
@@ -34,7 +36,7 @@ std::string describe_load(const ObserverSetup& setup) {
 
 }  // namespace
 
-Observers::Observers(const ObserverSetup& setup)
+Observers::Observers(ObserverSetup setup)
     : classes_(setup.classes),
       load_mode_(describe_load(setup)),
       targets_(setup.targets),
@@ -46,6 +48,7 @@ Observers::Observers(const ObserverSetup& setup)
       cache_(setup.classes.size()),
       engines_(setup.classes.size(), setup.replicas.size()),
       tools_(setup.tools),
+      shares_(std::move(setup.costs), pools_of(setup)),
       time_(setup.classes.size()),
       memory_(setup.pools, setup.replicas, setup.static_memory),
       demand_(all_pool_tokens(setup)),
@@ -86,7 +89,7 @@ void Observers::on(const cluster::ContextGrew& fact) {
 void Observers::on(const cluster::CallEnded& fact) {
   audit_.on(fact);
   fingerprint_.on(fact);
-  const bool good = targets_.met(fact);
+  const bool good = met(targets_, fact);
   sessions_.on(fact, good);
   engines_.on(fact, window_);
   series_.on(fact);
@@ -100,6 +103,7 @@ void Observers::on(const cluster::StepsRun& fact) {
   audit_.on(fact);
   fingerprint_.on(fact);
   engines_.on(fact, window_);
+  shares_.on(fact, window_);
   series_.on(fact);
 }
 
@@ -151,6 +155,7 @@ Results Observers::finish() {
   calls_.report(report, classes_, length);
   cache_.report(report, classes_);
   engines_.report(report, classes_, length);
+  shares_.report(report);
   tools_.report(report, length);
   time_.report(report, classes_);
   memory_.report(report, length);

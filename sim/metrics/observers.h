@@ -16,6 +16,7 @@
 #include "sim/metrics/results.h"
 #include "sim/metrics/series.h"
 #include "sim/metrics/session_metrics.h"
+#include "sim/metrics/step_shares.h"
 #include "sim/metrics/time_ledger.h"
 #include "sim/metrics/tool_metrics.h"
 #include "sim/metrics/window.h"
@@ -28,8 +29,9 @@ struct ObserverSetup {
   std::vector<std::string> pools;
   std::vector<ObservedReplica> replicas;
   std::vector<StaticMemory> static_memory;
+  std::vector<cost::StepCost> costs;  // by pool, for taking steps apart; empty: they are not
   std::vector<ObservedTool> tools;
-  Targets targets;
+  spec::Targets targets;
   Window window;                        // as planned; WindowClosed states its actual end
   Duration sample_period{};             // 0: no series
   std::vector<std::string> load_modes;  // one a class: "open poisson 0.05 /s", "64 lanes"
@@ -38,7 +40,7 @@ struct ObserverSetup {
 // Memory follows what is alive, not what has passed. One run each.
 class Observers final : public cluster::Observer {
  public:
-  explicit Observers(const ObserverSetup& setup);
+  explicit Observers(ObserverSetup setup);
 
   void on(const cluster::RunStarted& fact) override;
   void on(const cluster::SessionStarted& fact) override;
@@ -64,7 +66,7 @@ class Observers final : public cluster::Observer {
 
   std::vector<std::string> classes_;
   std::string load_mode_;
-  Targets targets_;
+  spec::Targets targets_;
   Window window_;
   bool ended_ = false;
   Time end_;
@@ -78,6 +80,7 @@ class Observers final : public cluster::Observer {
   CacheMetrics cache_;
   EngineMetrics engines_;
   ToolMetrics tools_;
+  StepShares shares_;
   TimeLedger time_;
   MemoryLedger memory_;
   KvDemand demand_;

@@ -6,6 +6,7 @@
 
 #include "sim/base/time.h"
 #include "sim/cluster/facts.h"
+#include "sim/spec/deployment.h"
 
 namespace marea::metrics {
 
@@ -29,21 +30,13 @@ inline bool follows_wait(cluster::After after) {
   return after == cluster::After::tool || after == cluster::After::person || after == cluster::After::agents;
 }
 
-// Response targets; one that is not set is met by every completed call.
-struct Targets {
-  std::optional<Duration> ttft;
-  std::optional<Duration> tpot;
-  std::optional<Duration> resume;
-  double attainment = 0.9;  // share of a session's calls that must meet all targets
-
-  // Whether a call was completed within every target. A call of one output token has no tpot and a call that follows no wait has no resume
-  // latency: both meet those targets.
-  bool met(const cluster::CallEnded& call) const {
-    if (call.end != cluster::CallEnd::completed) return false;
-    if (ttft && call.first_token - call.issued > *ttft) return false;
-    if (tpot && call.generated > 1 && call.last_token - call.first_token > *tpot * (call.generated - 1)) return false;
-    return !(resume && follows_wait(call.after) && call.first_token - call.ready > *resume);
-  }
-};
+// Whether a call was completed within every target. A call of one output token has no tpot and a call that follows no wait has no resume
+// latency: both meet those targets, as does every completed call one that is not set.
+inline bool met(const spec::Targets& targets, const cluster::CallEnded& call) {
+  if (call.end != cluster::CallEnd::completed) return false;
+  if (targets.ttft && call.first_token - call.issued > *targets.ttft) return false;
+  if (targets.tpot && call.generated > 1 && call.last_token - call.first_token > *targets.tpot * (call.generated - 1)) return false;
+  return !(targets.resume && follows_wait(call.after) && call.first_token - call.ready > *targets.resume);
+}
 
 }  // namespace marea::metrics

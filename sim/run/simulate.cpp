@@ -62,10 +62,12 @@ void add_pools(const Scenario::State& state, Built& built) {
     const cost::MemoryAccount account = account_of(state, pool);
     serving::VllmV1Params engine = state.engine;
     engine.blocks = account.blocks;
+    const auto cost = [&] { return cost::StepCost(state.model, state.node.device, pool.deployment, state.host, engine.batch_tokens); };
+    built.observers.costs.push_back(cost());
     built.cluster.pools.push_back({.name = pool.name,
                                    .replicas = pool.replicas,
                                    .engine = engine,
-                                   .cost = cost::StepCost(state.model, state.node.device, pool.deployment, state.host, engine.batch_tokens),
+                                   .cost = cost(),
                                    .scheduler = state.scheduler,
                                    .router = state.router,
                                    .view_age = state.view_age,
@@ -114,7 +116,7 @@ Built build(const Scenario::State& state, std::uint64_t seed, bool skip_ahead) {
   built.cluster.skip_ahead = skip_ahead;
   built.observers.window = {state.window.start, state.window.end};
   built.observers.sample_period = state.sample_period;
-  built.observers.targets = {state.targets.ttft, state.targets.tpot, state.targets.resume, state.targets.attainment};
+  built.observers.targets = state.targets;
   add_pools(state, built);
   add_traffic(state, built, seed);
   return built;
@@ -156,7 +158,7 @@ RunOutput simulate(const Scenario& scenario, const RunOptions& options) {
   Built built = build(state, seed, options.skip_ahead);
   std::vector<traffic::Load*> loads;
   for (const cluster::ClassSetup& traffic : built.cluster.classes) loads.push_back(traffic.load.get());
-  metrics::Observers observers(built.observers);
+  metrics::Observers observers(std::move(built.observers));
   WorkObserver work;
   std::vector<cluster::Observer*> watching{&observers, &work};
   std::optional<RowObserver> rows;

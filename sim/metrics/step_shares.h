@@ -1,0 +1,35 @@
+// What the engines' time went to, part by part of a step, and how far the coefficients behind it can be trusted.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/cluster/facts.h"
+#include "sim/cost/step_cost.h"
+#include "sim/metrics/report.h"
+#include "sim/metrics/window.h"
+
+namespace marea::metrics {
+
+// Takes every 64th step of each replica apart, counted from its first, so the result does not depend on how runs of steps are cut.
+class StepShares {
+ public:
+  // Costs by pool, and the pool of each replica. Without costs nothing is taken apart.
+  StepShares(std::vector<cost::StepCost> costs, std::vector<std::size_t> pools) : costs_(std::move(costs)), pools_(std::move(pools)), steps_(pools_.size()) {}
+
+  void on(const cluster::StepsRun& run, const Window& window);
+  void report(Report& report) const;
+
+ private:
+  static constexpr std::int64_t kPeriod = 64;
+
+  std::vector<cost::StepCost> costs_;
+  std::vector<std::size_t> pools_;
+  std::vector<std::int64_t> steps_;  // so far, by replica
+  std::int64_t sampled_ = 0;
+  std::array<Seconds, cost::kComponents> component_{};
+  std::array<Seconds, spec::kStatuses> status_{};
+};
+
+}  // namespace marea::metrics
