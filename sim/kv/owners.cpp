@@ -25,6 +25,7 @@ OwnerId Owners::open(Time now) {
 void Owners::set_state(OwnerId owner, OwnerState state, Time now) {
   Slot& slot = slots_[owner.value];
   check(now >= slot.since, "an owner's clock went back");
+  if (state == slot.state) return;
   if (slot.past.size() == 2 * kRemembered) slot.past.erase(slot.past.begin(), slot.past.begin() + kRemembered);
   slot.past.push_back({now, slot.since, slot.state});
   slot.spent[static_cast<int>(slot.state)] += (now - slot.since).count();

@@ -3,16 +3,16 @@
 
 namespace marea::kv {
 
-PrefixTree::PrefixTree(std::int64_t block) : block_(block), nodes_(1), table_(64, kNone), mask_(63) {
+PrefixTree::PrefixTree(std::int64_t block) : block_(block), nodes_(1), table_(64), mask_(63) {
   check(block >= 1, "a block holds at least one token");
 }
 
 NodeId PrefixTree::child(NodeId parent, const PieceCursor& at) const {
   if (nodes_[parent].children == 0) return kNone;
   const std::uint64_t wanted = key(parent, at.hash(block_));
-  for (std::uint64_t slot = wanted & mask_; table_[slot] != kNone; slot = (slot + 1) & mask_) {
-    const NodeId id = table_[slot];
-    if (nodes_[id].hash != wanted || nodes_[id].parent != parent) continue;
+  for (std::uint64_t slot = wanted & mask_; table_[slot].id != kNone; slot = (slot + 1) & mask_) {
+    const NodeId id = table_[slot].id;
+    if (table_[slot].hash != static_cast<std::uint32_t>(wanted) || nodes_[id].hash != wanted || nodes_[id].parent != parent) continue;
     PieceCursor probe = at;
     if (match(id, probe, block_) == block_) return id;
   }
@@ -128,31 +128,34 @@ NodeId PrefixTree::make() {
   return id;
 }
 
-void PrefixTree::enter(NodeId id) {
-  std::uint64_t slot = nodes_[id].hash & mask_;
-  while (table_[slot] != kNone) slot = (slot + 1) & mask_;
-  table_[slot] = id;
+void PrefixTree::enter(NodeId id) { enter({id, static_cast<std::uint32_t>(nodes_[id].hash)}); }
+
+void PrefixTree::enter(Entry entry) {
+  std::uint64_t slot = entry.hash & mask_;
+  while (table_[slot].id != kNone) slot = (slot + 1) & mask_;
+  table_[slot] = entry;
 }
 
 void PrefixTree::leave(NodeId id) {
   std::uint64_t hole = nodes_[id].hash & mask_;
-  while (table_[hole] != id) hole = (hole + 1) & mask_;
+  while (table_[hole].id != id) hole = (hole + 1) & mask_;
   // Entries behind the hole move up when their own place lies at or before it.
-  for (std::uint64_t slot = (hole + 1) & mask_; table_[slot] != kNone; slot = (slot + 1) & mask_) {
-    const std::uint64_t home = nodes_[table_[slot]].hash & mask_;
+  for (std::uint64_t slot = (hole + 1) & mask_; table_[slot].id != kNone; slot = (slot + 1) & mask_) {
+    const std::uint64_t home = table_[slot].hash & mask_;
     if (((slot - home) & mask_) < ((slot - hole) & mask_)) continue;
     table_[hole] = table_[slot];
     hole = slot;
   }
-  table_[hole] = kNone;
+  table_[hole] = {};
 }
 
 void PrefixTree::rehash() {
-  std::vector<NodeId> old(table_.size() * 2, kNone);
+  check(table_.size() < (std::size_t{1} << 31), "a prefix tree outgrew its index");
+  std::vector<Entry> old(table_.size() * 2);
   old.swap(table_);
   mask_ = table_.size() - 1;
-  for (const NodeId id : old)
-    if (id != kNone) enter(id);
+  for (const Entry& entry : old)
+    if (entry.id != kNone) enter(entry);
 }
 
 }  // namespace marea::kv

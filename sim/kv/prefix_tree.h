@@ -55,8 +55,15 @@ class PrefixTree {
 
  private:
   static std::uint64_t key(NodeId parent, std::uint64_t hash) { return PieceCursor::mix(hash + parent * 0x9e3779b97f4a7c15u); }
+  // Open addressing. The low half of a node's hash stands beside it, so that a search touches only nodes that may be the right ones.
+  struct Entry {
+    NodeId id = kNone;  // kNone: empty
+    std::uint32_t hash = 0;
+  };
+
   NodeId make();
   void enter(NodeId id);
+  void enter(Entry entry);
   void leave(NodeId id);
   void rehash();
 
@@ -64,7 +71,7 @@ class PrefixTree {
   PieceStore store_;
   std::vector<Node> nodes_;
   std::vector<NodeId> free_;
-  std::vector<NodeId> table_;  // open addressing by key; kNone: empty
+  std::vector<Entry> table_;  // load at most one half
   std::uint64_t mask_ = 0;
 };
 

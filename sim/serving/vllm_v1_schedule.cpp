@@ -196,8 +196,8 @@ void VllmV1::State::start_decodes() {
   }
   std::erase_if(prefilling, [this](SequenceId id) { return sequences[id].place != Sequence::Place::prefilling; });
   if (mixed)
-    std::stable_sort(flight.finishes.begin(), flight.finishes.end(),
-                     [](const SequenceRef& a, const SequenceRef& b) { return a.serial < b.serial; });
+    std::sort(flight.finishes.begin(), flight.finishes.end(),
+              [](const SequenceRef& a, const SequenceRef& b) { return a.serial < b.serial; });
 }
 
 }  // namespace marea::serving

@@ -230,6 +230,7 @@ void ReferenceEngine::schedule(Line& line, Time now) {
     const bool yields = state.computed >= state.known + state.on_its_way;
     if (yields) ++state.on_its_way;
     state.complete |= yields;
+    entry.yields = yields;
     flight.push_back({entry.request, entry.tokens, yields});
   }
   flights_.push_back(std::move(flight));

@@ -26,6 +26,7 @@ struct ScheduledLine {
   std::int64_t hit = 0;
   std::vector<std::int64_t> ids;  // only where block ids exist
   bool decode = false;            // only from the reference: its prefill was complete before
+  bool yields = false;            // the same: a token comes out of this step
 };
 
 struct Line {

@@ -1,4 +1,5 @@
-// The session that started first is served first: a session's later calls keep the place of its first (program-level first come, first served).
+// The session that started first is served first: a session's later calls keep the place of its first (program-level first come, first
+// served).
 #pragma once
 
 #include "sim/base/section.h"
@@ -17,7 +18,8 @@ class SessionFirstArrival final : public Scheduler {
 
   bool keyed() const override { return true; }
   SchedulingKey key(const CallView& call) const override {
-    return {.first = since_start(call.session_start).count(), .second = static_cast<std::int64_t>(call.session_arrival), .tie = call.arrival};
+    return {
+        .first = since_start(call.session_start).count(), .second = static_cast<std::int64_t>(call.session_arrival), .tie = call.arrival};
   }
 };
 
