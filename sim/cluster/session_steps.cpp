@@ -24,20 +24,24 @@ kv::OwnerState owner_state(Phase phase) {
 
 traffic::Step& Simulation::step(SessionSlot slot, Vertex vertex) { return sessions_[slot].session.program[vertex]; }
 
-// Puts the next start of a class into the queue unless it is there already.
+// Puts the next start of a class into the queue, unless it is there already. A lane that becomes free may bring it forward.
 void Simulation::arm(ClassId traffic, Time now) {
-  if (armed_[traffic.value]) return;
   traffic::Load& load = *classes_[traffic.value].load;
+  NextStart& armed = next_starts_[traffic.value];
   if (const auto next = load.next_start()) {
-    armed_[traffic.value] = true;
-    push(std::max(*next, now), EventKind::arrival, {traffic.value});
-  } else if (const auto dry = load.dry(); dry && window_open_ && !window_closed_) {
-    close_window(now);
+    const Time at = std::max(*next, now);
+    if (at >= armed.at) return;
+    armed.at = at;
+    push(at, EventKind::arrival, {traffic.value, ++armed.version});
+  } else if (const auto dry = load.dry(); dry && !ran_dry_) {
+    ran_dry_ = true;
+    push(std::max(*dry, now), EventKind::window_edge, {kRanDry});
   }
 }
 
-void Simulation::start_due(ClassId traffic, Time now) {
-  armed_[traffic.value] = false;
+void Simulation::start_due(ClassId traffic, std::uint32_t version, Time now) {
+  if (next_starts_[traffic.value].version != version) return;
+  next_starts_[traffic.value].at = kNever;
   const SessionSlot slot = sessions_.open();
   if (generations_.size() <= slot.value) generations_.resize(slot.value + 1, 0);
   classes_[traffic.value].load->take(sessions_[slot].session);

@@ -21,7 +21,7 @@ Simulation::Simulation(Setup setup, std::vector<Observer*> observers)
       sample_period_(setup.sample_period),
       skip_ahead_(setup.skip_ahead),
       observers_(std::move(observers)),
-      armed_(classes_.size(), false) {
+      next_starts_(classes_.size()) {
   for (PoolSetup& pool_setup : setup.pools) {
     const std::size_t first = replicas_.size();
     const int count = pool_setup.replicas;
@@ -46,11 +46,11 @@ bool Simulation::run(const std::function<bool(const Progress&)>& progress) {
   if (window_.start == kStart) {
     open_window(kStart);
   } else {
-    push(window_.start, EventKind::window_edge, {});
+    push(window_.start, EventKind::window_edge, {kOpens});
   }
   if (window_.end != kNever) {
-    push_own(window_.end, EventKind::window_edge, {1});
-    push_own(window_.end + window_.drain, EventKind::window_edge, {2});
+    push_own(window_.end, EventKind::window_edge, {kCloses});
+    push_own(window_.end + window_.drain, EventKind::window_edge, {kDrained});
   }
   for (std::uint32_t traffic = 0; traffic < classes_.size(); ++traffic) arm(ClassId{traffic}, kStart);
   if (sample_period_ > Duration{}) push_own(kStart, EventKind::sample, {});
@@ -80,9 +80,9 @@ void Simulation::dispatch(const Event& event) {
   const EventData& data = event.payload;
   switch (static_cast<EventKind>(event.kind)) {
     case EventKind::window_edge:
-      if (data.a == 0) open_window(now_);
-      if (data.a == 1) close_window(now_);
-      if (data.a > 0) --own_events_;
+      if (data.a == kOpens) open_window(now_);
+      if (data.a == kCloses || (data.a == kRanDry && window_open_)) close_window(now_);
+      if (data.a == kCloses || data.a == kDrained) --own_events_;
       break;
     case EventKind::step_end:
       if (stations_[data.a].plan == data.b) boundary(replicas_[data.a], now_);
@@ -94,7 +94,7 @@ void Simulation::dispatch(const Event& event) {
         wait_ended(SessionSlot{data.a}, data.c, now_);
       }
       break;
-    case EventKind::arrival: start_due(ClassId{data.a}, now_); break;
+    case EventKind::arrival: start_due(ClassId{data.a}, data.b, now_); break;
     case EventKind::routing:
       if (generations_[data.b] == data.c) route(CallSlot{data.a}, now_);
       break;

@@ -78,6 +78,9 @@ class Simulation final : private serving::Future {
     for (Observer* observer : observers_) observer->on(fact);
   }
 
+  // What an edge of the window means.
+  static constexpr std::uint32_t kOpens = 0, kCloses = 1, kDrained = 2, kRanDry = 3;
+
   // simulation.cpp: the loop, the window, the end
   void dispatch(const Event& event);
   bool over() const;
@@ -93,7 +96,7 @@ class Simulation final : private serving::Future {
   bool inside(Time at) const { return at >= window_.start && at < window_.end; }
 
   // session_steps.cpp: sessions and the steps of their programs
-  void start_due(ClassId traffic, Time now);
+  void start_due(ClassId traffic, std::uint32_t version, Time now);
   void arm(ClassId traffic, Time now);
   void begin_session(SessionSlot slot, ClassId traffic, Time now);
   void start_step(SessionSlot slot, Vertex vertex, Time now);
@@ -143,7 +146,12 @@ class Simulation final : private serving::Future {
   std::vector<ToolPool<ToolTry>> tools_;
   std::vector<ToolTry> tries_;            // under way
   std::vector<std::uint32_t> free_tries_;
-  std::vector<bool> armed_;               // per class: a start event is under way
+  struct NextStart {
+    Time at = kNever;
+    std::uint32_t version = 0;  // tells the start that is due from one that was brought forward
+  };
+  std::vector<NextStart> next_starts_;    // by class
+  bool ran_dry_ = false;                  // a finite trace in lanes is used up: the window closes
   std::vector<std::uint32_t> generations_;  // per session slot: tells events of an earlier session apart
   std::vector<Vertex> roots_;
   std::uint64_t arrivals_ = 0;            // of calls at engines: the order of first come, first served

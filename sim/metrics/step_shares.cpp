@@ -4,28 +4,36 @@ namespace marea::metrics {
 
 void StepShares::on(const cluster::StepsRun& run, const Window& window) {
   if (costs_.empty()) return;
-  std::int64_t& steps = steps_[run.replica.value];
+  Row& row = rows_[run.replica.value];
   const auto count = static_cast<std::int64_t>(run.ends.size());
-  for (std::int64_t step = (kPeriod - steps % kPeriod) % kPeriod; step < count; step += kPeriod) {
+  for (std::int64_t step = (kPeriod - row.steps % kPeriod) % kPeriod; step < count; step += kPeriod) {
     if (!window.contains(run.ends[static_cast<std::size_t>(step)])) continue;
     cost::StepSums sums = run.sums;
     sums.decode_context += step * sums.decode_sequences;
     const cost::Breakdown parts = costs_[pools_[run.replica.value]].breakdown(sums);
-    for (std::size_t i = 0; i < component_.size(); ++i) component_[i] += parts.component[i];
-    for (std::size_t i = 0; i < status_.size(); ++i) status_[i] += parts.status[i];
-    ++sampled_;
+    for (std::size_t i = 0; i < row.component.size(); ++i) row.component[i] += parts.component[i];
+    for (std::size_t i = 0; i < row.status.size(); ++i) row.status[i] += parts.status[i];
+    ++row.sampled;
   }
-  steps += count;
+  row.steps += count;
 }
 
 void StepShares::report(Report& report) const {
+  Row all;
   Seconds total{};
-  for (const Seconds part : component_) total += part;
-  for (std::size_t i = 0; i < component_.size(); ++i) {
-    report.ratio("step_time_share", "component=" + std::string(name(static_cast<cost::Component>(i))), component_[i].count(), total.count(), sampled_);
+  for (const Row& row : rows_) {
+    all.sampled += row.sampled;
+    for (std::size_t i = 0; i < row.component.size(); ++i) all.component[i] += row.component[i];
+    for (std::size_t i = 0; i < row.status.size(); ++i) all.status[i] += row.status[i];
   }
-  for (std::size_t i = 0; i < status_.size(); ++i) {
-    report.ratio("step_time_share", "status=" + std::string(name(static_cast<spec::Status>(i))), status_[i].count(), total.count(), sampled_);
+  for (const Seconds part : all.component) total += part;
+  for (std::size_t i = 0; i < all.component.size(); ++i) {
+    const std::string label = "component=" + std::string(name(static_cast<cost::Component>(i)));
+    report.ratio("step_time_share", label, all.component[i].count(), total.count(), all.sampled);
+  }
+  for (std::size_t i = 0; i < all.status.size(); ++i) {
+    const std::string label = "status=" + std::string(name(static_cast<spec::Status>(i)));
+    report.ratio("step_time_share", label, all.status[i].count(), total.count(), all.sampled);
   }
 }
 

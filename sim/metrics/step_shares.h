@@ -16,7 +16,7 @@ namespace marea::metrics {
 class StepShares {
  public:
   // Costs by pool, and the pool of each replica. Without costs nothing is taken apart.
-  StepShares(std::vector<cost::StepCost> costs, std::vector<std::size_t> pools) : costs_(std::move(costs)), pools_(std::move(pools)), steps_(pools_.size()) {}
+  StepShares(std::vector<cost::StepCost> costs, std::vector<std::size_t> pools) : costs_(std::move(costs)), pools_(std::move(pools)), rows_(pools_.size()) {}
 
   void on(const cluster::StepsRun& run, const Window& window);
   void report(Report& report) const;
@@ -26,10 +26,13 @@ class StepShares {
 
   std::vector<cost::StepCost> costs_;
   std::vector<std::size_t> pools_;
-  std::vector<std::int64_t> steps_;  // so far, by replica
-  std::int64_t sampled_ = 0;
-  std::array<Seconds, cost::kComponents> component_{};
-  std::array<Seconds, spec::kStatuses> status_{};
+  struct Row {
+    std::int64_t steps = 0;  // so far
+    std::int64_t sampled = 0;
+    std::array<Seconds, cost::kComponents> component{};
+    std::array<Seconds, spec::kStatuses> status{};
+  };
+  std::vector<Row> rows_;  // by replica: sums of doubles must not depend on how the steps of several replicas interleave
 };
 
 }  // namespace marea::metrics

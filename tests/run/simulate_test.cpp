@@ -1,0 +1,198 @@
+// Whole runs: what must hold of any scenario. The auditor rides along in each.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sim/run/plugins.h"
+#include "sim/run/simulate.h"
+
+using namespace marea;
+
+namespace {
+
+const run::SearchPath& shipped() {
+  static const run::SearchPath path({MAREA_SOURCE_DIR});
+  return path;
+}
+
+run::Scenario scenario(const std::string& text, std::vector<std::string> settings = {}) {
+  return run::Scenario::load({"test.yaml", std::move(settings), text}, shipped());
+}
+
+run::RunOutput simulate(const run::Scenario& scenario, bool skip_ahead = true) {
+  run::RunOptions options;
+  options.skip_ahead = skip_ahead;
+  return run::simulate(scenario, options);
+}
+
+double value(const run::RunOutput& output, std::string_view name, std::string_view label = "") {
+  for (const metrics::MetricValue& metric : output.results.metrics) {
+    if (metric.name == name && metric.label == label) return metric.value;
+  }
+  FAIL("no metric " << name << " " << label);
+  return 0;
+}
+
+// Agents on a small KV pool: prefixes shared by a group, tools, people, sub-agents, compaction, abandonment, preemption.
+std::string agents(const std::string& serving, const std::string& kv, const std::string& traffic = "lanes: {count: 12, ramp: 20 s}") {
+  return fmt::format(R"(name: agents
+service: {{model: llama-3.1-8b, weights: bf16, targets: {{ttft: 2 s, tpot: 50 ms, resume: 2 s}}}}
+cluster: {{node: hgx-h100, pools: [{{name: main, replicas: 2}}]}}
+serving: {{{}}}
+kv: {{{}}}
+traffic:
+  - name: coders
+    {}
+    program:
+      shared_prefix: {{tokens: 3000 tok, group: tools}}
+      first_prompt: {{lognormal: {{p50: 2000 tok, p90: 6000 tok, max: 20000 tok}}}}
+      calls: {{uniform: [2, 12]}}
+      output: {{lognormal: {{p50: 100 tok, p90: 400 tok, max: 2000 tok}}}}
+      new_input: {{lognormal: {{p50: 300 tok, p90: 1500 tok, max: 5000 tok}}}}
+      after_call:
+        - {{weight: 70, tool: shell}}
+        - {{weight: 20, human: {{exponential: {{mean: 20 s}}}}}}
+        - {{weight: 10, agents: {{count: {{uniform: [1, 3]}}, program: explorer, join: all}}}}
+      compaction: {{above: 12000 tok, to: {{fixed: 1500 tok}}}}
+      abandon: {{after: {{exponential: {{mean: 10 min}}}}}}
+    tools:
+      shell: {{time: {{quantiles: {{p50: 0.8 s, p90: 10 s, max: 1 min}}}}, fails: 10 %, retries: 1, workers: 6}}
+programs:
+  explorer: {{shared_prefix: {{tokens: 1000 tok, group: explorer}}, calls: {{uniform: [1, 4]}}, output: {{fixed: 80 tok}}, new_input: {{fixed: 400 tok}}, first_prompt: {{fixed: 500 tok}}, after_call: [{{weight: 1, tool: shell}}]}}
+run: {{duration: 6 min, warmup: 1 min, drain: 30 min, sample: 5 s}}
+)",
+                     serving, kv, traffic);
+}
+
+struct Variant {
+  const char* serving;
+  const char* kv;
+};
+const std::vector<Variant> kVariants = {
+    {"engine: vllm-v1", "memory_fraction: 0.92"},
+    {"engine: vllm-v1, sequences: 8, batch_tokens: 512 tok, max_length: 24000 tok", "blocks: 2500"},
+    {"engine: vllm-v1, version: 2025-12, sequences: 6, batch_tokens: 1024 tok, max_length: 24000 tok", "blocks: 1600"},
+    {"engine: vllm-v1, scheduler: priority, sequences: 6, max_length: 24000 tok, async: false", "blocks: 1600"},
+    {"engine: vllm-v1, scheduler: session-first-arrival, router: least-requests, long_prefill_threshold: 256 tok, max_length: 24000 tok", "blocks: 1700"},
+    {"engine: vllm-v1, scheduler: shortest-job, router: {kind: prefix-affinity, view_age: 50 ms}, watermark: 0.02, max_length: 24000 tok", "blocks: 1700"},
+    {"engine: vllm-v1, prefix_caching: false, router: power-of-two, front_end: 0 ms, max_length: 24000 tok", "blocks: 2000"},
+};
+
+}  // namespace
+
+TEST_CASE("skipping ahead equals stepping, to the fingerprint and to every metric") {
+  for (const Variant& variant : kVariants) {
+    for (int seed = 1; seed <= 3; ++seed) {
+      CAPTURE(variant.serving);
+      CAPTURE(seed);
+      const run::Scenario agents_scenario = scenario(agents(variant.serving, variant.kv), {fmt::format("run.seed={}", seed)});
+      const run::RunOutput skipping = simulate(agents_scenario, true);
+      const run::RunOutput stepping = simulate(agents_scenario, false);
+      CHECK(skipping.results.fingerprint == stepping.results.fingerprint);
+      REQUIRE(skipping.results.metrics.size() == stepping.results.metrics.size());
+      for (std::size_t i = 0; i < skipping.results.metrics.size(); ++i) {
+        CAPTURE(skipping.results.metrics[i].name);
+        CHECK(skipping.results.metrics[i].value == stepping.results.metrics[i].value);
+      }
+      CHECK(value(skipping, "calls_completed") > 50);
+    }
+  }
+}
+
+TEST_CASE("a run is the same twice, beside others on threads, and after another scenario") {
+  const run::Scenario one = scenario(agents(kVariants[2].serving, kVariants[2].kv));
+  const run::Scenario other = scenario(agents(kVariants[4].serving, kVariants[4].kv));
+  const std::string expected = simulate(one).results.fingerprint;
+  simulate(other);
+  CHECK(simulate(one).results.fingerprint == expected);
+  std::vector<std::string> seen(4);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    threads.emplace_back([&, i] { seen[i] = simulate(i % 2 == 0 ? one : other).results.fingerprint; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(seen[0] == expected);
+  CHECK(seen[2] == expected);
+  CHECK(seen[1] == seen[3]);
+}
+
+TEST_CASE("the resolved text of a scenario gives the same run and resolves to itself") {
+  const run::Scenario written = scenario(agents(kVariants[1].serving, kVariants[1].kv), {"cluster.node.device.memory.bandwidth=1.5x"});
+  const run::Scenario resolved = scenario(written.resolved());
+  CHECK(resolved.resolved() == written.resolved());
+  CHECK(simulate(resolved).results.fingerprint == simulate(written).results.fingerprint);
+}
+
+TEST_CASE("another seed is another run; a policy changes no traffic") {
+  const run::Scenario base = scenario(agents(kVariants[0].serving, kVariants[0].kv, "arrivals: {process: poisson, rate: 6 /min}"));
+  const run::Scenario reseeded = scenario(agents(kVariants[0].serving, kVariants[0].kv, "arrivals: {process: poisson, rate: 6 /min}"), {"run.seed=9"});
+  const run::RunOutput first = simulate(base);
+  CHECK(simulate(reseeded).results.fingerprint != first.results.fingerprint);
+  const run::Scenario routed = scenario(agents("engine: vllm-v1, router: least-requests", "memory_fraction: 0.92", "arrivals: {process: poisson, rate: 6 /min}"));
+  const run::RunOutput other = simulate(routed);
+  CHECK(value(other, "sessions_started") == value(first, "sessions_started"));
+}
+
+TEST_CASE("every scheduler and router of the table runs agents under memory pressure") {
+  for (const auto& row : run::schedulers()) {
+    CAPTURE(row.name);
+    const run::RunOutput output =
+        simulate(scenario(agents(fmt::format("engine: vllm-v1, scheduler: {}, sequences: 6, max_length: 24000 tok", row.name), "blocks: 1600")));
+    CHECK(value(output, "calls_completed") > 50);
+  }
+  for (const auto& row : run::routers()) {
+    CAPTURE(row.name);
+    const run::RunOutput output =
+        simulate(scenario(agents(fmt::format("engine: vllm-v1, router: {}, sequences: 6, max_length: 24000 tok", row.name), "blocks: 1600")));
+    CHECK(value(output, "calls_completed") > 50);
+  }
+}
+
+TEST_CASE("more memory is never less prefix hits for one session at a time") {
+  const auto hits = [](const std::string& kv) {
+    return value(simulate(scenario(agents("engine: vllm-v1, max_length: 24000 tok, router: session-affinity", kv, "lanes: {count: 1, ramp: 0 s}"))), "prefix_hit_rate");
+  };
+  const double small = hits("blocks: 1600");
+  const double large = hits("blocks: 16000");
+  CHECK(large >= small);
+  CHECK(large > 0.5);
+}
+
+TEST_CASE("the time ledger sums to the lives of the sessions and the memory ledger to the devices") {
+  const run::Scenario pressed = scenario(agents(kVariants[3].serving, kVariants[3].kv));
+  const run::RunOutput output = simulate(pressed);
+  for (const metrics::Ledger& ledger : output.results.ledgers) {
+    std::int64_t sum = 0;
+    for (const metrics::LedgerRow& row : ledger.rows) sum += row.value;
+    CHECK(sum == ledger.total);
+    CHECK(ledger.total > 0);
+  }
+  // 12 lanes are alive through the five minutes of the window, but for those whose session starts behind the ramp (20 s, over before it opens).
+  for (const metrics::Ledger& ledger : output.results.ledgers) {
+    if (ledger.name == "time") CHECK(ledger.total == 12LL * 300 * 1'000'000'000);
+  }
+  std::int64_t device = 0;
+  for (const run::MemoryRow& row : output.memory.rows) device += row.bytes;
+  CHECK(device == std::int64_t{81559} << 20);  // what the driver of an H100 reports
+}
+
+TEST_CASE("a model that does not fit is refused with the account of its bytes") {
+  const std::string big = R"(name: big
+service: {model: llama-3.1-70b, weights: bf16}
+cluster: {node: hgx-h100, pools: [{name: main, tensor: 2}]}
+traffic: [{name: t, arrivals: {process: poisson, rate: 1 /s}, program: {prompt: 10 tok, output: 10 tok}}]
+run: {duration: 1 min}
+)";
+  try {
+    simulate(scenario(big));
+    FAIL("it was simulated");
+  } catch (const run::DoesNotFit& error) {
+    CHECK(std::string(error.what()).find("llama-3.1-70b") != std::string::npos);
+    std::int64_t sum = 0;
+    for (const run::MemoryRow& row : error.account.rows) sum += row.bytes;
+    CHECK(sum == std::int64_t{81559} << 20);
+  }
+}
