@@ -30,9 +30,12 @@ inline constexpr Time kNever = Time::max();
 // The single place where physics becomes clock time: to the nearest nanosecond, ties away from zero.
 // Requires a finite value below 292 years.
 inline Duration to_clock(Seconds seconds) {
-  const double nanoseconds = std::round(seconds.count() * 1e9);
+  const double nanoseconds = seconds.count() * 1e9;
   check(std::abs(nanoseconds) < 9.2e18, "a duration left the range of the clock");
-  return Duration{static_cast<Duration::rep>(nanoseconds)};
+  // As std::round, without the call: it is made for every step of a run.
+  const auto whole = static_cast<Duration::rep>(nanoseconds);
+  const double rest = nanoseconds - static_cast<double>(whole);
+  return Duration{whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0)};
 }
 
 inline Seconds to_seconds(Duration duration) { return Seconds{static_cast<double>(duration.count()) * 1e-9}; }

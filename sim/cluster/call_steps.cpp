@@ -206,8 +206,12 @@ void Simulation::boundary(Replica& replica, Time now) {
   station.leaving.clear();
   for (const CallSlot slot : outcome.first_tokens) emitted_first(replica, slot, now);
   for (const CallSlot slot : outcome.finished) finish_call(replica, slot, now);
-  station.scheduled = true;
-  push(now, EventKind::scheduling, replica);
+  if (queue_.empty() || queue_.next_time() > now) {
+    schedule(replica, now);  // nothing else happens at this instant: the event would be the next one
+  } else {
+    station.scheduled = true;
+    push(now, EventKind::scheduling, replica);
+  }
 }
 
 void Simulation::emitted_first(Replica& replica, CallSlot slot, Time now) {
