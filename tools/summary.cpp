@@ -51,7 +51,7 @@ std::string setting(const Tree& scenario, std::initializer_list<std::string_view
 }
 
 std::string line(std::string_view label, std::string_view text) {
-  return "  " + left(label, kLabel - 2) + wrap(text, kColumns - kLabel, kLabel) + "\n";
+  return "  " + left(label, kLabel - 2) + wrap(text, kColumns, kLabel) + "\n";
 }
 
 std::string head(const Told& told, const Tree& scenario, const Style& style) {
@@ -236,9 +236,7 @@ std::string engine(const Numbers& numbers, const Style& style) {
 
 std::string notes(const Told& told, const Numbers& numbers, const Style& style) {
   std::string text;
-  const auto add = [&](const std::string& mark, const std::string& words) {
-    text += "  " + mark + " " + wrap(words, kColumns - 4, 4) + "\n";
-  };
+  const auto add = [&](const std::string& mark, const std::string& words) { text += "  " + mark + " " + wrap(words, kColumns, 4) + "\n"; };
   if (!told.run.quality_mark.empty()) add(style.warn("!"), "quality: " + told.run.quality_mark);
   if (const double refused = numbers.value("calls_refused"); refused > 0)
     add(style.warn("!"), count(refused) + " calls were refused: longer than the model or the memory allows");
@@ -270,7 +268,7 @@ std::string summary(const Told& told, const Style& style) {
     if (ledger.name == "time") text += "\n" + time_table(ledger, style);
   for (const metrics::Ledger& ledger : told.results.ledgers)
     if (ledger.name == "memory") text += "\n" + memory_ledger_table(ledger, style);
-  text += kv(scenario, numbers, style);
+  text += "\n" + kv(scenario, numbers, style);
   if (!told.memory.rows.empty()) text += "\n" + memory_table(told.memory, style);
   return text + notes(told, numbers, style) + ending(told, style);
 }

@@ -55,20 +55,12 @@ std::string Style::dress(std::string_view code, std::string_view text) const {
 std::string Style::bar(double fraction, int columns) const {
   static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double clipped = std::clamp(fraction, 0.0, 1.0);
+  if (!blocks_) return dress("36", std::string(static_cast<std::size_t>(std::lround(clipped * columns)), '#'));
   std::string text;
-  int used = 0;
-  if (blocks_) {
-    const int eighths = static_cast<int>(std::lround(clipped * columns * 8));
-    for (; used < eighths / 8; ++used) text += "█";
-    if (eighths % 8 != 0) {
-      text += kEighths[eighths % 8];
-      ++used;
-    }
-  } else {
-    used = static_cast<int>(std::lround(clipped * columns));
-    text.assign(static_cast<std::size_t>(used), '#');
-  }
-  return dress("36", text) + std::string(static_cast<std::size_t>(columns - used), ' ');
+  const int eighths = static_cast<int>(std::lround(clipped * columns * 8));
+  for (int whole = 0; whole < eighths / 8; ++whole) text += "█";
+  text += kEighths[eighths % 8];
+  return dress("36", text);
 }
 
 std::string Style::spark(const std::vector<double>& values, double top) const {
@@ -116,15 +108,15 @@ std::string right(std::string_view text, int columns) {
 
 std::string wrap(std::string_view text, int columns, int indent) {
   std::string result;
-  int used = 0;
+  int used = indent;
   while (!text.empty()) {
     const std::size_t blank = text.find(' ');
     const std::string_view word = text.substr(0, blank);
     text = blank == std::string_view::npos ? std::string_view() : text.substr(blank + 1);
-    if (used > 0 && used + 1 + width(word) > columns) {
+    if (used > indent && used + 1 + width(word) > columns) {
       result += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
       used = indent;
-    } else if (!result.empty()) {
+    } else if (used > indent) {
       result += ' ';
       ++used;
     }

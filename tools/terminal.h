@@ -33,7 +33,7 @@ class Style {
   std::string bad(std::string_view text) const { return dress("31", text); }
   std::string accent(std::string_view text) const { return dress("36", text); }
 
-  // A bar of `width` columns filled to `fraction` in eighths (whole # without UTF-8), padded with blanks.
+  // A bar of `width` columns filled to `fraction` in eighths (whole # without UTF-8).
   std::string bar(double fraction, int width) const;
   // A line of heights, one column each value, scaled to `top`.
   std::string spark(const std::vector<double>& values, double top) const;
@@ -52,7 +52,8 @@ bool error_is_terminal();
 int width(std::string_view text);
 std::string left(std::string_view text, int columns);
 std::string right(std::string_view text, int columns);
-// Breaks text at blanks into lines of at most `columns`; later lines are indented.
+// Breaks text at blanks so that no line passes `columns`. All lines begin at column `indent`; the first one is taken to stand there
+// already.
 std::string wrap(std::string_view text, int columns, int indent);
 
 }  // namespace marea::cli
