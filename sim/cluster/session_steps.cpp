@@ -274,7 +274,7 @@ void Simulation::end_session(SessionSlot slot, SessionEnd end, Time now) {
   ++generations_[slot.value];  // events under way no longer concern anybody
   for (std::uint32_t thread = 1; thread < row.threads.size(); ++thread) {
     ThreadRow& other = row.threads[thread];
-    if (!other.started || other.phase == Phase::idle) continue;
+    if (!other.started) continue;
     if (other.call) abort_call(other.call, end == SessionEnd::cut ? CallEnd::cut : CallEnd::aborted, now);
     end_thread(slot, thread, false, now);
   }
