@@ -292,7 +292,16 @@ Scenario Scenario::load(const ScenarioSource& source, const SearchPath& path) {
 const std::string& Scenario::name() const { return state_->name; }
 const std::string& Scenario::about() const { return state_->about; }
 std::string Scenario::resolved() const { return to_yaml(state_->tree); }
-std::string Scenario::quality_mark() const { return {}; }
+std::string Scenario::quality_mark() const {
+  const spec::Deployment& deployment = state_->pools.front().deployment;
+  std::string mark;
+  const auto add = [&](std::string_view what, spec::Format format) {
+    if (spec::bytes_per_number(format) < 2) mark += fmt::format("{}{} in {}", mark.empty() ? "" : ", ", what, spec::name(format));
+  };
+  add("weights", deployment.feed_forward_weights);
+  add("KV", deployment.kv);
+  return mark;
+}
 std::string Scenario::calibration() const { return {}; }
 std::uint64_t Scenario::seed() const { return state_->seed; }
 
