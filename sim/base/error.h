@@ -40,7 +40,8 @@ class InternalError : public std::logic_error {
 
 // An invariant, tested in every build.
 inline void check(bool condition, const char* what) {
-  if (!condition) [[unlikely]] fail_check(what);
+  if (!condition) [[unlikely]]
+    fail_check(what);
 }
 
 }  // namespace marea

@@ -18,9 +18,9 @@ struct Id {
 using SessionSlot = Id<struct SessionSlotTag>;  // a live session; slots are used again
 using CallSlot = Id<struct CallSlotTag>;        // a live model call; slots are used again
 using ReplicaId = Id<struct ReplicaTag>;
-using PoolId = Id<struct PoolTag>;              // a pool of replicas
-using ClassId = Id<struct ClassTag>;            // a traffic class
+using PoolId = Id<struct PoolTag>;    // a pool of replicas
+using ClassId = Id<struct ClassTag>;  // a traffic class
 using ToolId = Id<struct ToolTag>;
-using OwnerId = Id<struct OwnerTag>;            // a session as an owner of KV; outlives the session while KV of it is cached
+using OwnerId = Id<struct OwnerTag>;  // a session as an owner of KV; outlives the session while KV of it is cached
 
 }  // namespace marea

@@ -30,21 +30,21 @@ class Value {
   bool is_list() const { return tree_->kind == Tree::Kind::list; }
   bool is_scalar() const { return tree_->kind == Tree::Kind::scalar; }
 
-  std::string text() const;                                       // a string; a number is refused only by its user
-  bool boolean() const;                                           // true or false
-  std::int64_t integer(std::int64_t least, std::int64_t most) const;   // decimal digits only: 012 and 1e3 are refused
-  double number(double least, double most) const;                 // a plain finite number without a unit
-  double fraction(double least = 0, double most = 1) const;       // `90 %` or 0.9
-  Duration duration(Duration least = {}) const;                   // ns us ms s min h d
-  Bytes bytes(Bytes least = Bytes{0}) const;                      // B kB MB GB TB KiB MiB GiB TiB
-  Tokens tokens(Tokens least = Tokens{0}) const;                  // tok (k, M allowed before it: `8 ktok`)
-  Rate rate(Rate least = Rate{0}) const;                          // /s /min /h
-  Bandwidth bandwidth() const;                                    // B/s kB/s ... TB/s, GiB/s ..., > 0
-  FlopRate flops() const;                                         // GFLOP/s TFLOP/s PFLOP/s, > 0
-  Watts watts() const;                                            // W kW
-  DollarsPerHour dollars_per_hour() const;                        // $/h
+  std::string text() const;                                                                // a string; a number is refused only by its user
+  bool boolean() const;                                                                    // true or false
+  std::int64_t integer(std::int64_t least, std::int64_t most) const;                       // decimal digits only: 012 and 1e3 are refused
+  double number(double least, double most) const;                                          // a plain finite number without a unit
+  double fraction(double least = 0, double most = 1) const;                                // `90 %` or 0.9
+  Duration duration(Duration least = {}) const;                                            // ns us ms s min h d
+  Bytes bytes(Bytes least = Bytes{0}) const;                                               // B kB MB GB TB KiB MiB GiB TiB
+  Tokens tokens(Tokens least = Tokens{0}) const;                                           // tok (k, M allowed before it: `8 ktok`)
+  Rate rate(Rate least = Rate{0}) const;                                                   // /s /min /h
+  Bandwidth bandwidth() const;                                                             // B/s kB/s ... TB/s, GiB/s ..., > 0
+  FlopRate flops() const;                                                                  // GFLOP/s TFLOP/s PFLOP/s, > 0
+  Watts watts() const;                                                                     // W kW
+  DollarsPerHour dollars_per_hour() const;                                                 // $/h
   std::string one_of(const std::vector<std::string>& names, std::string_view what) const;  // a name, with "did you mean"
-  std::vector<Value> items() const;                               // of a list (of anything else: an error)
+  std::vector<Value> items() const;                                                        // of a list (of anything else: an error)
 
   // "a list", "empty", "the text abc": for messages.
   std::string description() const;

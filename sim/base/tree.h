@@ -17,10 +17,10 @@ struct TreeEntry;
 struct Tree {
   enum class Kind { null, scalar, list, map };
   Kind kind = Kind::null;
-  std::string text;               // scalar: exactly as written, without quotes
-  bool quoted = false;            // scalar: was quoted, or could not stand without quotes: a string even if it looks like a number
-  std::vector<Tree> items;        // list
-  std::vector<TreeEntry> entries; // map
+  std::string text;                // scalar: exactly as written, without quotes
+  bool quoted = false;             // scalar: was quoted, or could not stand without quotes: a string even if it looks like a number
+  std::vector<Tree> items;         // list
+  std::vector<TreeEntry> entries;  // map
   Mark mark;
 
   // The value under a key of a map, or null pointer. Works on every kind (none has keys but a map).
@@ -54,7 +54,8 @@ void merge(Tree& base, const Tree& over);
 // `value` is YAML text. Items are addressed by index or by the text of their `name`. A key missing in the last step is added; a missing
 // parent map is added; a missing item is an error that lists the names there are. `[name]` after a map addresses the key `name`, for keys
 // that contain a dot. A value `1.5x`, `+64 GB` or `-10 %` (of what stands there: 90 % becomes 81 %) is relative to the number that stands
-// there (ConfigError when none does) and computed exactly; a plain negative number such as `-5` is not. `origin` names the source in errors ("--set").
+// there (ConfigError when none does) and computed exactly; a plain negative number such as `-5` is not. `origin` names the source in errors
+// ("--set").
 void set_path(Tree& tree, std::string_view path, std::string_view value, const std::string& origin);
 // The same with a value that has been read already (a study file's); `at` is the place of the setting in errors.
 void set_path(Tree& tree, std::string_view path, Tree value, const Mark& at);

@@ -19,8 +19,14 @@ struct Quantity {
   constexpr explicit Quantity(Rep v) : value(v) {}
 
   constexpr auto operator<=>(const Quantity&) const = default;
-  constexpr Quantity& operator+=(Quantity other) { value += other.value; return *this; }
-  constexpr Quantity& operator-=(Quantity other) { value -= other.value; return *this; }
+  constexpr Quantity& operator+=(Quantity other) {
+    value += other.value;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity other) {
+    value -= other.value;
+    return *this;
+  }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity{a.value + b.value}; }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity{a.value - b.value}; }
   friend constexpr Quantity operator*(Quantity a, Rep factor) { return Quantity{a.value * factor}; }
@@ -32,10 +38,10 @@ struct Quantity {
 using Bytes = Quantity<struct BytesTag, std::int64_t>;
 using Tokens = Quantity<struct TokensTag, std::int64_t>;
 using Blocks = Quantity<struct BlocksTag, std::int64_t>;
-using Flops = Quantity<struct FlopsTag, double>;                // floating-point operations
-using FlopRate = Quantity<struct FlopRateTag, double>;          // FLOP/s
-using Bandwidth = Quantity<struct BandwidthTag, double>;        // B/s
-using Rate = Quantity<struct RateTag, double>;                  // events per second
+using Flops = Quantity<struct FlopsTag, double>;          // floating-point operations
+using FlopRate = Quantity<struct FlopRateTag, double>;    // FLOP/s
+using Bandwidth = Quantity<struct BandwidthTag, double>;  // B/s
+using Rate = Quantity<struct RateTag, double>;            // events per second
 using Watts = Quantity<struct WattsTag, double>;
 using DollarsPerHour = Quantity<struct DollarsPerHourTag, double>;
 

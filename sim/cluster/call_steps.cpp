@@ -156,7 +156,8 @@ void Simulation::decided(Replica& replica, const serving::Batch& batch, Time now
       call.loss = call.previous && call.previous != replica.id() ? LossCause::other_replica : LossCause::eviction;
       set_phase(call.session, call.fact.thread, Phase::admitted, now);
     }
-    call.fact.lost[static_cast<std::size_t>(call.loss)] += std::max<std::int64_t>(0, std::min(call.lost_mark, admission.known) - admission.hit);
+    call.fact.lost[static_cast<std::size_t>(call.loss)] +=
+        std::max<std::int64_t>(0, std::min(call.lost_mark, admission.known) - admission.hit);
   }
   for (const CallSlot slot : batch.preempted) {
     CallRow& call = sessions_[slot];

@@ -1,4 +1,5 @@
-// What happened, as plain structs: the one way out of the simulation. Observers get every fact in the order of the clock and give nothing back.
+// What happened, as plain structs: the one way out of the simulation. Observers get every fact in the order of the clock and give nothing
+// back.
 #pragma once
 
 #include <array>
@@ -27,10 +28,10 @@ enum class Cause : std::uint8_t {
   decode,
   preempted,
   tool,
-  tool_queue,      // no free worker of the tool
-  backoff,         // between two tries of a tool
+  tool_queue,  // no free worker of the tool
+  backoff,     // between two tries of a tool
   person,
-  agents,          // waiting for sub-agents
+  agents,  // waiting for sub-agents
 };
 inline constexpr int kCauses = 14;
 std::string_view name(Cause cause);
@@ -116,21 +117,21 @@ struct CallEnded {
   ClassId traffic;
   std::uint64_t session_index = 0;
   std::uint32_t thread = 0;
-  std::uint32_t index = 0;       // of the call within its session, in order of issue
+  std::uint32_t index = 0;  // of the call within its session, in order of issue
   CallEnd end = CallEnd::completed;
   After after = After::start;
   ReplicaId replica;
   std::int64_t prompt = 0;
   std::int64_t output = 0;
-  std::int64_t generated = 0;    // tokens emitted
-  std::int64_t hit = 0;          // prompt tokens taken from the prefix cache at the first admission
-  std::int64_t known = 0;        // prompt tokens that the session had computed before
+  std::int64_t generated = 0;  // tokens emitted
+  std::int64_t hit = 0;        // prompt tokens taken from the prefix cache at the first admission
+  std::int64_t known = 0;      // prompt tokens that the session had computed before
   std::array<std::int64_t, kLossCauses> lost{};
   std::int64_t preemptions = 0;
-  Time issued;                   // arrival at the front end
-  Time ready;                    // end of the wait before it; equals issued unless it waited for a recorded time
-  Time queued;                   // known to the engine
-  Time scheduled;                // first admission
+  Time issued;     // arrival at the front end
+  Time ready;      // end of the wait before it; equals issued unless it waited for a recorded time
+  Time queued;     // known to the engine
+  Time scheduled;  // first admission
   Time first_token;
   Time last_token;
   Time at;
@@ -170,17 +171,17 @@ struct ReplicaSampled {
   Time at;
   std::int64_t waiting = 0;
   std::int64_t running = 0;
-  std::int64_t pool_blocks = 0;       // usable
+  std::int64_t pool_blocks = 0;  // usable
   std::int64_t referenced_blocks = 0;
-  std::int64_t cached_blocks = 0;     // unreferenced but keyed
+  std::int64_t cached_blocks = 0;  // unreferenced but keyed
 };
 
 // Byte-time of one replica's KV pool in one state under one owner, over the measuring window. All bookings of a replica sum to pool
 // bytes x window. Token-nanoseconds; the value may exceed 64 bits.
-using kv::KvOwner;
-using kv::KvState;
 using kv::kKvOwners;
 using kv::kKvStates;
+using kv::KvOwner;
+using kv::KvState;
 std::string_view name(KvState state);
 std::string_view name(KvOwner owner);
 
@@ -191,8 +192,8 @@ struct MemoryBooked {
   Uint128 token_nanoseconds = 0;
 };
 
-// The measuring window has closed: what starts from here on is not measured. Comes once, before RunEnded, and before anything that starts at or
-// after it, because a finite trace in lanes closes the window at an instant that nobody knows in advance.
+// The measuring window has closed: what starts from here on is not measured. Comes once, before RunEnded, and before anything that starts
+// at or after it, because a finite trace in lanes closes the window at an instant that nobody knows in advance.
 struct WindowClosed {
   Time at;
 };
@@ -202,8 +203,8 @@ struct RunEnded {
   Time window_start;
   Time window_end;
   std::int64_t events = 0;
-  std::int64_t steps = 0;            // engine steps of all replicas, skipped ones included
-  std::int64_t changed_steps = 0;    // those that were scheduled one by one
+  std::int64_t steps = 0;          // engine steps of all replicas, skipped ones included
+  std::int64_t changed_steps = 0;  // those that were scheduled one by one
   std::int64_t evicted_blocks = 0;
   std::int64_t preemptions = 0;
 };

@@ -12,10 +12,14 @@ constexpr std::size_t next(std::size_t slot) { return slot == 2 ? 0 : slot + 1; 
 
 std::size_t cause_of(serving::HeadBlock head) {
   switch (head) {
-    case serving::HeadBlock::slots: return 0;
-    case serving::HeadBlock::blocks: return 1;
-    case serving::HeadBlock::budget: return 2;
-    case serving::HeadBlock::none: break;
+    case serving::HeadBlock::slots:
+      return 0;
+    case serving::HeadBlock::blocks:
+      return 1;
+    case serving::HeadBlock::budget:
+      return 2;
+    case serving::HeadBlock::none:
+      break;
   }
   return 3;
 }

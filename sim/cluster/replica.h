@@ -1,5 +1,5 @@
-// One replica in time: an engine, the batch on its device, and the run of identical steps that is known in advance. It books nothing and knows no
-// session.
+// One replica in time: an engine, the batch on its device, and the run of identical steps that is known in advance. It books nothing and
+// knows no session.
 #pragma once
 
 #include <array>
@@ -46,7 +46,8 @@ class Replica {
   Time cut(Time now);
   // Time at which the planned run ends.
   Time planned_end() const { return ends_.back(); }
-  // Carries out the boundaries of the run that lie at or before `now`, all but the last planned one. Returns the steps as a fact, empty if there were none.
+  // Carries out the boundaries of the run that lie at or before `now`, all but the last planned one. Returns the steps as a fact, empty if
+  // there were none.
   StepsRun catch_up(Time now);
   // The planned run is over: carries out what is left, frees the device. The engine still has to complete() the last step.
   StepsRun finish();
@@ -71,12 +72,12 @@ class Replica {
   cost::StepCost* cost_;
   std::array<Work, 3> works_;  // ring: the batches in flight, oldest first
   std::size_t oldest_ = 0;
-  std::size_t newest_ = 0;     // one past the last
+  std::size_t newest_ = 0;  // one past the last
   bool busy_ = false;
-  Time start_;                 // of the step at ends_[done_]
-  cost::StepSums sums_;        // of that step
-  std::vector<Time> ends_;     // planned boundaries
-  std::size_t done_ = 0;       // boundaries carried out
+  Time start_;              // of the step at ends_[done_]
+  cost::StepSums sums_;     // of that step
+  std::vector<Time> ends_;  // planned boundaries
+  std::size_t done_ = 0;    // boundaries carried out
   std::vector<std::int64_t> decoding_;
   std::vector<std::int64_t> gaps_;  // decoding_ as of the start of the run
   QueueTotals queue_;

@@ -1,5 +1,5 @@
-// Routers choose the replica of a call. They see a snapshot of the replicas, as old as the scenario says, and facts about the call; never the
-// queue itself, the clock or the future.
+// Routers choose the replica of a call. They see a snapshot of the replicas, as old as the scenario says, and facts about the call; never
+// the queue itself, the clock or the future.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct ReplicaView {
 
 // What a router is told about the call.
 struct RoutedCall {
-  kv::ContentView content;           // a router looks at no more than the first `prompt` tokens
+  kv::ContentView content;  // a router looks at no more than the first `prompt` tokens
   std::int64_t prompt = 0;
   std::optional<std::size_t> previous;  // replica (index in the pool) of the last call of the same session; nothing for its first
 };

@@ -13,10 +13,14 @@ kv::OwnerState owner_state(Phase phase) {
   switch (phase) {
     case Phase::tool:
     case Phase::tool_queue:
-    case Phase::backoff: return kv::OwnerState::tool;
-    case Phase::person: return kv::OwnerState::person;
-    case Phase::agents: return kv::OwnerState::agents;
-    default: return kv::OwnerState::active;
+    case Phase::backoff:
+      return kv::OwnerState::tool;
+    case Phase::person:
+      return kv::OwnerState::person;
+    case Phase::agents:
+      return kv::OwnerState::agents;
+    default:
+      return kv::OwnerState::active;
   }
 }
 
@@ -65,14 +69,12 @@ void Simulation::begin_session(SessionSlot slot, ClassId traffic, Time now) {
   for (Vertex vertex = 0; vertex < vertices; ++vertex) {
     for (auto [edge, last] = out_edges(vertex, program); edge != last; ++edge) ++row.pending[target(*edge, program)];
   }
-  row.critical_path = num_edges(program) == 0 && vertices == 1 && program[0].kind == traffic::StepKind::call
-                          ? Duration{}
-                          : traffic::critical_path(program);
+  row.critical_path =
+      num_edges(program) == 0 && vertices == 1 && program[0].kind == traffic::StepKind::call ? Duration{} : traffic::critical_path(program);
   measured_open_ += row.measured;
   emit(SessionStarted{slot, traffic, row.session.index, now, row.critical_path});
   if (row.session.abandon_after) {
-    push(now + *row.session.abandon_after, EventKind::wait_end,
-                {slot.value, generations_[slot.value], UINT32_MAX - 1});
+    push(now + *row.session.abandon_after, EventKind::wait_end, {slot.value, generations_[slot.value], UINT32_MAX - 1});
   }
   ThreadRow& main = row.threads[0];
   main.started = true;
@@ -126,7 +128,9 @@ void Simulation::start_step(SessionSlot slot, Vertex vertex, Time now) {
       set_phase(slot, next.thread, Phase::person, now);
       push(now + next.human.time, EventKind::wait_end, {slot.value, generations_[slot.value], vertex});
       break;
-    case traffic::StepKind::fork: complete_step(slot, vertex, now); break;
+    case traffic::StepKind::fork:
+      complete_step(slot, vertex, now);
+      break;
     case traffic::StepKind::join:
       thread.after = After::agents;
       thread.waited_until = now;
@@ -142,8 +146,8 @@ void Simulation::complete_step(SessionSlot slot, Vertex vertex, Time now) {
   const std::uint32_t generation = generations_[slot.value];
   book(slot, thread, now);
   row.threads[thread].phase = Phase::idle;
-  bool goes_on = false;    // the thread has a further step
-  bool fires_join = false; // it is the last that its parent waits for
+  bool goes_on = false;     // the thread has a further step
+  bool fires_join = false;  // it is the last that its parent waits for
   const auto [first, last] = out_edges(vertex, program);
   for (auto edge = first; edge != last; ++edge) {
     const Vertex next = static_cast<Vertex>(target(*edge, program));
@@ -325,19 +329,25 @@ void Simulation::book(SessionSlot slot, std::uint32_t thread, Time now) {
   const Duration spent = now - row.since;
   row.since = now;
   switch (row.phase) {
-    case Phase::idle: check(spent == Duration{}, "time passed in no phase"); break;
-    case Phase::front_end: book(slot, thread, Cause::front_end, spent, now); break;
+    case Phase::idle:
+      check(spent == Duration{}, "time passed in no phase");
+      break;
+    case Phase::front_end:
+      book(slot, thread, Cause::front_end, spent, now);
+      break;
     case Phase::queued: {
       CallRow& call = sessions_[row.call];
       const QueueTotals totals = replicas_[call.fact.replica.value].queue_totals(now);
       for (std::size_t cause = 0; cause < totals.spent.size(); ++cause) {
-        book(slot, thread, static_cast<Cause>(static_cast<std::size_t>(Cause::queue_slots) + cause), totals.spent[cause] - call.queue_at.spent[cause],
-             now);
+        book(slot, thread, static_cast<Cause>(static_cast<std::size_t>(Cause::queue_slots) + cause),
+             totals.spent[cause] - call.queue_at.spent[cause], now);
       }
       call.queue_at = totals;
       break;
     }
-    case Phase::admitted: book(slot, thread, Cause::queue_boundary, spent, now); break;
+    case Phase::admitted:
+      book(slot, thread, Cause::queue_boundary, spent, now);
+      break;
     case Phase::prefill: {
       const CallRow& call = sessions_[row.call];
       const PrefillSplit split = split_prefill(spent, call.chunk, call.lost_mark);
@@ -345,13 +355,27 @@ void Simulation::book(SessionSlot slot, std::uint32_t thread, Time now) {
       book(slot, thread, Cause::prefill_new, split.fresh, now);
       break;
     }
-    case Phase::decode: book(slot, thread, Cause::decode, spent, now); break;
-    case Phase::preempted: book(slot, thread, Cause::preempted, spent, now); break;
-    case Phase::tool: book(slot, thread, Cause::tool, spent, now); break;
-    case Phase::tool_queue: book(slot, thread, Cause::tool_queue, spent, now); break;
-    case Phase::backoff: book(slot, thread, Cause::backoff, spent, now); break;
-    case Phase::person: book(slot, thread, Cause::person, spent, now); break;
-    case Phase::agents: book(slot, thread, Cause::agents, spent, now); break;
+    case Phase::decode:
+      book(slot, thread, Cause::decode, spent, now);
+      break;
+    case Phase::preempted:
+      book(slot, thread, Cause::preempted, spent, now);
+      break;
+    case Phase::tool:
+      book(slot, thread, Cause::tool, spent, now);
+      break;
+    case Phase::tool_queue:
+      book(slot, thread, Cause::tool_queue, spent, now);
+      break;
+    case Phase::backoff:
+      book(slot, thread, Cause::backoff, spent, now);
+      break;
+    case Phase::person:
+      book(slot, thread, Cause::person, spent, now);
+      break;
+    case Phase::agents:
+      book(slot, thread, Cause::agents, spent, now);
+      break;
   }
 }
 

@@ -36,7 +36,8 @@ CallSlot Sessions::open_call() {
 PrefillSplit split_prefill(Duration duration, const serving::Chunk& chunk, std::int64_t lost_mark) {
   const std::int64_t lost = std::clamp<std::int64_t>(lost_mark - chunk.context, 0, chunk.tokens);
   if (lost == 0) return {Duration{}, duration};
-  const auto share = static_cast<unsigned __int128>(duration.count()) * static_cast<std::uint64_t>(lost) / static_cast<std::uint64_t>(chunk.tokens);
+  const auto share =
+      static_cast<unsigned __int128>(duration.count()) * static_cast<std::uint64_t>(lost) / static_cast<std::uint64_t>(chunk.tokens);
   const Duration part{static_cast<Duration::rep>(share)};
   return {part, duration - part};
 }

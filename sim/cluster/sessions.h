@@ -17,13 +17,13 @@ using Vertex = std::uint32_t;
 
 // What a thread is doing. Decides under which cause the time since the last booking goes.
 enum class Phase : std::uint8_t {
-  idle,        // a sub-agent that has not started or has ended
-  front_end,   // call: before the engine knows it
-  queued,      // call: in an engine's queue; split by the queue's causes
-  admitted,    // call: scheduled, its batch not yet on the device
-  prefill,     // call: split into new and lost tokens
-  decode,      // call
-  preempted,   // call
+  idle,       // a sub-agent that has not started or has ended
+  front_end,  // call: before the engine knows it
+  queued,     // call: in an engine's queue; split by the queue's causes
+  admitted,   // call: scheduled, its batch not yet on the device
+  prefill,    // call: split into new and lost tokens
+  decode,     // call
+  preempted,  // call
   tool,
   tool_queue,
   backoff,
@@ -34,49 +34,50 @@ enum class Phase : std::uint8_t {
 struct ThreadRow {
   Phase phase = Phase::idle;
   bool started = false;
-  OwnerId owner;            // a thread owns its KV: a parent waits while its sub-agents are active
+  OwnerId owner;  // a thread owns its KV: a parent waits while its sub-agents are active
   Time start;
-  Time since;               // everything before is booked
+  Time since;  // everything before is booked
   Booked booked{};
-  CallSlot call;            // in the phases of a call
-  ReplicaId last_replica;   // where its last call was sent
+  CallSlot call;           // in the phases of a call
+  ReplicaId last_replica;  // where its last call was sent
   After after = After::start;
-  Time waited_until;        // when the wait before the next call ended
+  Time waited_until;  // when the wait before the next call ended
 };
 
 struct SessionRow {
   traffic::Session session;
   ClassId traffic;
   bool live = false;
-  bool measured = false;              // started inside the window
+  bool measured = false;  // started inside the window
   Time started;
-  std::uint64_t arrival = 0;          // order in which sessions started
+  std::uint64_t arrival = 0;  // order in which sessions started
   Duration critical_path{};
-  std::vector<std::uint32_t> pending; // per vertex: predecessors that have not ended
+  std::vector<std::uint32_t> pending;  // per vertex: predecessors that have not ended
   std::vector<ThreadRow> threads;
-  std::uint32_t active = 0;           // steps under way
+  std::uint32_t active = 0;  // steps under way
   std::uint32_t calls_issued = 0;
-  std::uint32_t zombies = 0;          // aborted calls that an engine still holds; the slot stays taken until they are gone
+  std::uint32_t zombies = 0;  // aborted calls that an engine still holds; the slot stays taken until they are gone
 };
 
 struct CallRow {
   SessionSlot session;
   Vertex vertex = 0;
   std::size_t pool = 0;
-  ReplicaId previous;           // replica of the thread's call before this one
-  bool zombie = false;          // aborted, but still in an engine
-  bool measured = false;        // issued inside the window
-  bool prefilled = false;       // has emitted a token since its last admission
+  ReplicaId previous;                   // replica of the thread's call before this one
+  bool zombie = false;                  // aborted, but still in an engine
+  bool measured = false;                // issued inside the window
+  bool prefilled = false;               // has emitted a token since its last admission
   bool emits_after_preemption = false;  // preempted while a token of it was on the device
-  std::int64_t computed = 0;    // tokens computed since its last admission, prefill only
-  std::int64_t lost_mark = 0;   // leading tokens that were computed before: computing them again is lost work
+  std::int64_t computed = 0;            // tokens computed since its last admission, prefill only
+  std::int64_t lost_mark = 0;           // leading tokens that were computed before: computing them again is lost work
   LossCause loss = LossCause::eviction;
-  serving::Chunk chunk;         // of the step on the device
-  QueueTotals queue_at;         // reading when it was queued
-  CallEnded fact;               // grows with the call
+  serving::Chunk chunk;  // of the step on the device
+  QueueTotals queue_at;  // reading when it was queued
+  CallEnded fact;        // grows with the call
 };
 
-// Rows with free lists; ids are used again and the vectors in a row keep their capacity. Rows never move: engines hold views of a session's contents.
+// Rows with free lists; ids are used again and the vectors in a row keep their capacity. Rows never move: engines hold views of a session's
+// contents.
 class Sessions {
  public:
   SessionSlot open();

@@ -94,12 +94,18 @@ void Simulation::dispatch(const Event& event) {
         wait_ended(SessionSlot{data.a}, data.c, now_);
       }
       break;
-    case EventKind::arrival: start_due(ClassId{data.a}, data.b, now_); break;
+    case EventKind::arrival:
+      start_due(ClassId{data.a}, data.b, now_);
+      break;
     case EventKind::routing:
       if (generations_[data.b] == data.c) route(CallSlot{data.a}, now_);
       break;
-    case EventKind::tool_dispatch: ask_for_worker(data.a, now_); break;
-    case EventKind::scheduling: schedule(replicas_[data.a], now_); break;
+    case EventKind::tool_dispatch:
+      ask_for_worker(data.a, now_);
+      break;
+    case EventKind::scheduling:
+      schedule(replicas_[data.a], now_);
+      break;
     case EventKind::sample:
       --own_events_;
       sample(now_);
@@ -178,7 +184,8 @@ void Simulation::sample(Time now) {
     if (replica.busy()) emit(replica.catch_up(now));
     const serving::VllmV1::Load load = replica.engine().load();
     const kv::Pool& pool = replica.engine().pool();
-    emit(ReplicaSampled{replica.id(), now, load.waiting, load.running, pool.usable_blocks(), pool.referenced_blocks(), pool.cached_blocks()});
+    emit(ReplicaSampled{replica.id(), now, load.waiting, load.running, pool.usable_blocks(), pool.referenced_blocks(),
+                        pool.cached_blocks()});
   }
 }
 

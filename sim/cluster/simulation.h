@@ -15,8 +15,8 @@
 
 namespace marea::cluster {
 
-// The kinds of event. At one instant they happen in this order, which is the whole tie rule; equals of a kind go first in, first out, and events of a
-// replica by its id, so that the order does not depend on how far ahead a replica was planned.
+// The kinds of event. At one instant they happen in this order, which is the whole tie rule; equals of a kind go first in, first out, and
+// events of a replica by its id, so that the order does not depend on how far ahead a replica was planned.
 enum class EventKind : std::uint8_t {
   window_edge,  // first: bookings up to an edge must not contain anything that happens at it
   step_end,     // frees memory and slots before anybody asks for them
@@ -24,9 +24,9 @@ enum class EventKind : std::uint8_t {
   arrival,      // a new session
   routing,      // after all arrivals of the instant are known
   tool_dispatch,
-  scheduling,   // last of the work: sees everything that happened at its instant
-  sample,       // sees the outcome of the instant
-  view,         // router snapshots, likewise
+  scheduling,  // last of the work: sees everything that happened at its instant
+  sample,      // sees the outcome of the instant
+  view,        // router snapshots, likewise
 };
 
 struct EventData {
@@ -64,11 +64,11 @@ class Simulation final : private serving::Future {
   // What the cluster keeps beside each replica.
   struct Station {
     std::size_t pool = 0;
-    std::size_t index = 0;                // in its pool
-    std::uint32_t plan = 0;               // tells the end of the current plan from ends that were cut off
-    bool scheduled = false;               // a scheduling event is under way
-    std::vector<CallSlot> aborting;       // to be taken out of the engine at the next boundary
-    std::vector<CallSlot> leaving;        // preempted with a token on the device
+    std::size_t index = 0;                       // in its pool
+    std::uint32_t plan = 0;                      // tells the end of the current plan from ends that were cut off
+    bool scheduled = false;                      // a scheduling event is under way
+    std::vector<CallSlot> aborting;              // to be taken out of the engine at the next boundary
+    std::vector<CallSlot> leaving;               // preempted with a token on the device
     std::vector<std::pair<CallSlot, int>> dead;  // out of the engine, but still named by batches in flight for so many boundaries
   };
   using Event = EventQueue<EventData>::Event;
@@ -144,20 +144,20 @@ class Simulation final : private serving::Future {
   std::vector<Station> stations_;
   Sessions sessions_;
   std::vector<ToolPool<ToolTry>> tools_;
-  std::vector<ToolTry> tries_;            // under way
+  std::vector<ToolTry> tries_;  // under way
   std::vector<std::uint32_t> free_tries_;
   struct NextStart {
     Time at = kNever;
     std::uint32_t version = 0;  // tells the start that is due from one that was brought forward
   };
-  std::vector<NextStart> next_starts_;    // by class
-  bool ran_dry_ = false;                  // a finite trace in lanes is used up: the window closes
+  std::vector<NextStart> next_starts_;      // by class
+  bool ran_dry_ = false;                    // a finite trace in lanes is used up: the window closes
   std::vector<std::uint32_t> generations_;  // per session slot: tells events of an earlier session apart
   std::vector<Vertex> roots_;
-  std::uint64_t arrivals_ = 0;            // of calls at engines: the order of first come, first served
+  std::uint64_t arrivals_ = 0;  // of calls at engines: the order of first come, first served
   std::uint64_t session_arrivals_ = 0;
-  std::int64_t measured_open_ = 0;        // sessions and calls that started inside the window and have not ended
-  std::int64_t own_events_ = 0;           // samples and views in the queue: they do not keep a run alive
+  std::int64_t measured_open_ = 0;  // sessions and calls that started inside the window and have not ended
+  std::int64_t own_events_ = 0;     // samples and views in the queue: they do not keep a run alive
   bool window_open_ = false;
   bool window_closed_ = false;
   std::int64_t events_ = 0;

@@ -146,7 +146,8 @@ constexpr Metric kTable[] = {
     {"prefill_token_throughput", "tok/s", "", "steps that end inside the window",
      "Tokens computed by prefill, recomputed ones included, over the window.", Kind::value, Better::neither},
     {"step_time_share", "1", "component, status", "every 64th step of each replica that ends inside the window",
-     "Share of the steps' time that a part of the step takes (dense layers, experts, attention, collectives, host, ...), and share that rests on "
+     "Share of the steps' time that a part of the step takes (dense layers, experts, attention, collectives, host, ...), and share that "
+     "rests on "
      "coefficients of one status (measured, fitted, datasheet, assumed).",
      Kind::value, Better::neither},
     {"busy_share", "1", "replica", kWindow, "Share of the window in which a step is on the device, mean over replicas.", Kind::value,

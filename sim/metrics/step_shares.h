@@ -16,7 +16,8 @@ namespace marea::metrics {
 class StepShares {
  public:
   // Costs by pool, and the pool of each replica. Without costs nothing is taken apart.
-  StepShares(std::vector<cost::StepCost> costs, std::vector<std::size_t> pools) : costs_(std::move(costs)), pools_(std::move(pools)), rows_(pools_.size()) {}
+  StepShares(std::vector<cost::StepCost> costs, std::vector<std::size_t> pools)
+      : costs_(std::move(costs)), pools_(std::move(pools)), rows_(pools_.size()) {}
 
   void on(const cluster::StepsRun& run, const Window& window);
   void report(Report& report) const;

@@ -29,14 +29,18 @@ namespace {
 template <class Policy>
 PluginRow<cluster::RouterRecipe> router() {
   return {Policy::name, Policy::summary, [](Section& section) -> cluster::RouterRecipe {
-            return [params = Policy::Params::read(section)](const cluster::PrefixIndex& index) { return std::make_unique<Policy>(params, index); };
+            return [params = Policy::Params::read(section)](const cluster::PrefixIndex& index) {
+              return std::make_unique<Policy>(params, index);
+            };
           }};
 }
 
 template <class Policy>
 PluginRow<serving::SchedulerRecipe> scheduler() {
   return {Policy::name, Policy::summary, [](Section& section) -> serving::SchedulerRecipe {
-            return [params = Policy::Params::read(section)](const serving::Future& future) { return std::make_unique<Policy>(params, future); };
+            return [params = Policy::Params::read(section)](const serving::Future& future) {
+              return std::make_unique<Policy>(params, future);
+            };
           }};
 }
 
@@ -50,7 +54,7 @@ std::span<const PluginRow<serving::SchedulerRecipe>> schedulers() {
 
 std::span<const PluginRow<cluster::RouterRecipe>> routers() {
   using namespace cluster::routers;
-  static const std::array rows = {router<RoundRobin>(),      router<LeastRequests>(),  router<LeastTokens>(),       router<PowerOfTwo>(),
+  static const std::array rows = {router<RoundRobin>(),      router<LeastRequests>(),  router<LeastTokens>(),        router<PowerOfTwo>(),
                                   router<SessionAffinity>(), router<PrefixAffinity>(), router<PrefixIndexAffinity>()};
   return rows;
 }

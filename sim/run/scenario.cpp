@@ -56,8 +56,8 @@ void read_cluster(const Value& value, Scenario::State& state, spec::Format weigh
     read_pool(item, state, weights, kv, pool);
     if (!names.insert(pool.name).second) item.fail("there are two pools named '" + pool.name + "'; give each a name of its own");
     if (pool.deployment.tensor > state.node.count) {
-      item.fail("a replica on " + std::to_string(pool.deployment.tensor) + " devices spans more than one node of " + std::to_string(state.node.count) +
-                "; take at most " + std::to_string(state.node.count) + " tensor ranks");
+      item.fail("a replica on " + std::to_string(pool.deployment.tensor) + " devices spans more than one node of " +
+                std::to_string(state.node.count) + "; take at most " + std::to_string(state.node.count) + " tensor ranks");
     }
     wanted += pool.deployment.tensor * pool.replicas;
     state.pools.push_back(std::move(pool));
@@ -65,8 +65,8 @@ void read_cluster(const Value& value, Scenario::State& state, spec::Format weigh
   if (state.pools.empty()) pools.fail("a cluster needs at least one pool of replicas");
   const std::int64_t present = nodes * state.node.count;
   if (wanted > present) {
-    pools.fail("the pools need " + std::to_string(wanted) + " devices, but " + std::to_string(nodes) + " nodes of " + std::to_string(state.node.count) +
-               " have " + std::to_string(present) + "; add nodes or take fewer replicas");
+    pools.fail("the pools need " + std::to_string(wanted) + " devices, but " + std::to_string(nodes) + " nodes of " +
+               std::to_string(state.node.count) + " have " + std::to_string(present) + "; add nodes or take fewer replicas");
   }
   section.close();
 }
@@ -122,10 +122,12 @@ void read_serving(const std::optional<Value>& value, Scenario::State& state) {
   state.scheduler = read_plugin(scheduler ? *scheduler : Value(fcfs, "serving.scheduler"), schedulers(), "scheduler");
   Tree round_robin = fcfs;
   round_robin.text = "round-robin";
-  state.router = read_plugin<cluster::RouterRecipe>(router ? *router : Value(round_robin, "serving.router"), routers(), "router", [&](Section& common) {
-    if (const auto age = common.optional("view_age")) state.view_age = age->duration();
-    if (const auto sticky = common.optional("sticky_agents")) state.sticky_agents = sticky->boolean();
-  });
+  state.router = read_plugin<cluster::RouterRecipe>(router ? *router : Value(round_robin, "serving.router"), routers(), "router",
+                                                    [&](Section& common) {
+                                                      if (const auto age = common.optional("view_age")) state.view_age = age->duration();
+                                                      if (const auto sticky = common.optional("sticky_agents"))
+                                                        state.sticky_agents = sticky->boolean();
+                                                    });
   if (engine.batch_tokens < engine.sequences) {
     section.fail("batch_tokens (" + std::to_string(engine.batch_tokens) + ") is less than sequences (" + std::to_string(engine.sequences) +
                  "); every running sequence needs a token of the budget");
@@ -160,7 +162,8 @@ void read_run(const std::optional<Value>& value, Scenario::State& state) {
   if (const auto warmup = section.optional("warmup")) state.window.start = kStart + warmup->duration();
   if (const auto duration = section.optional("duration")) {
     state.window.end = kStart + duration->duration(Duration{1});
-    if (state.window.end <= state.window.start) duration->fail("the run ends before its warm-up is over; take a duration longer than warmup");
+    if (state.window.end <= state.window.start)
+      duration->fail("the run ends before its warm-up is over; take a duration longer than warmup");
   }
   if (const auto drain = section.optional("drain")) state.window.drain = drain->duration();
   if (const auto start = section.optional("start")) state.stationary = start->one_of({"empty", "stationary"}, "start") == "stationary";
@@ -179,7 +182,8 @@ std::size_t pool_index(const Value& where, const Scenario::State& state, const s
   where.fail("there is no pool of replicas named '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
 }
 
-void read_traffic(const Value& value, const traffic::NamedPrograms& programs, const fs::path& folder, const SearchPath& path, Scenario::State& state) {
+void read_traffic(const Value& value, const traffic::NamedPrograms& programs, const fs::path& folder, const SearchPath& path,
+                  Scenario::State& state) {
   traffic::ClassContext context;
   context.formats = trace_formats();
   context.programs = &programs;
@@ -214,7 +218,8 @@ void anchor_traces(Tree& tree, const fs::path& folder) {
     Tree* file = trace == nullptr ? nullptr : trace->find("file");
     if (file == nullptr || file->kind != Tree::Kind::scalar) continue;
     std::error_code none;
-    if (fs::path(file->text).is_relative() && fs::is_regular_file(folder / file->text, none)) file->text = fs::absolute(folder / file->text).lexically_normal().string();
+    if (fs::path(file->text).is_relative() && fs::is_regular_file(folder / file->text, none))
+      file->text = fs::absolute(folder / file->text).lexically_normal().string();
   }
 }
 

@@ -14,7 +14,8 @@ fs::path found(const SearchPath& path, Kind kind, const Tree& named, const fs::p
   if (auto file = path.find(kind, named.text, beside)) return *file;
   const std::vector<std::string> names = path.names(kind);
   const std::string near = nearest(named.text, names);
-  std::string message = "there is no '" + named.text + "' beside the file, in MAREA_PATH or in the shipped folder " + std::string(folder(kind));
+  std::string message =
+      "there is no '" + named.text + "' beside the file, in MAREA_PATH or in the shipped folder " + std::string(folder(kind));
   if (!near.empty()) message += "; did you mean '" + near + "'?";
   throw ConfigError(named.mark, key, message);
 }
@@ -30,7 +31,8 @@ Tree extended(Tree tree, const fs::path& folder, const SearchPath& path, std::ve
   for (const Tree& base : bases) {
     const fs::path file = fs::weakly_canonical(found(path, Kind::scenario, base, folder, "extends"));
     if (std::find(chain.begin(), chain.end(), file) != chain.end()) {
-      throw ConfigError(base.mark, "extends", "this goes in a circle: '" + base.text + "' extends, by way of others, itself; take the line out of one of them");
+      throw ConfigError(base.mark, "extends",
+                        "this goes in a circle: '" + base.text + "' extends, by way of others, itself; take the line out of one of them");
     }
     chain.push_back(file);
     Tree under = read_yaml(file.string());

@@ -141,9 +141,10 @@ void require_fit(const Scenario& scenario) {
     const cost::MemoryAccount account = account_of(state, pool);
     if (account.fits()) continue;
     DoesNotFit error(account.blocks == 0
-                         ? fmt::format("{} does not fit: a replica of pool {} has no room for any KV on {} x {}", state.model.name, pool.name,
-                                       pool.deployment.tensor, state.node.device.name)
-                         : fmt::format("{} does not fit: one sequence of {} tokens needs {} more per GPU than a replica of pool {} has; the longest that fits is {} tokens",
+                         ? fmt::format("{} does not fit: a replica of pool {} has no room for any KV on {} x {}", state.model.name,
+                                       pool.name, pool.deployment.tensor, state.node.device.name)
+                         : fmt::format("{} does not fit: one sequence of {} tokens needs {} more per GPU than a replica of pool {} has; "
+                                       "the longest that fits is {} tokens",
                                        state.model.name, account.max_length, show_binary(account.missing), pool.name, account.longest));
     error.account = memory_report(scenario);
     throw error;

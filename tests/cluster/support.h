@@ -1,4 +1,5 @@
-// Small clusters for tests: a replica whose every step takes the same time, sessions from a list, and an observer that keeps what it is told.
+// Small clusters for tests: a replica whose every step takes the same time, sessions from a list, and an observer that keeps what it is
+// told.
 #pragma once
 
 #include <functional>
@@ -113,7 +114,9 @@ inline serving::VllmV1Params engine(std::int64_t sequences, std::int64_t blocks 
 }
 
 inline serving::SchedulerRecipe first_come() {
-  return [](const serving::Future& future) { return std::make_unique<serving::schedulers::Fcfs>(serving::schedulers::Fcfs::Params{}, future); };
+  return [](const serving::Future& future) {
+    return std::make_unique<serving::schedulers::Fcfs>(serving::schedulers::Fcfs::Params{}, future);
+  };
 }
 
 inline cluster::RouterRecipe in_turn() {

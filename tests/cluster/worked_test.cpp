@@ -18,20 +18,22 @@ struct Call {
   std::int64_t output;
 };
 std::unique_ptr<traffic::Load> calls(std::vector<Call> list) {
-  return std::make_unique<test::ListedLoad>([list = std::move(list)](std::uint64_t index, traffic::Session& session) -> std::optional<Time> {
-    if (index >= list.size()) return std::nullopt;
-    test::single_call(session, list[index].prompt, list[index].output);
-    return list[index].at;
-  });
+  return std::make_unique<test::ListedLoad>(
+      [list = std::move(list)](std::uint64_t index, traffic::Session& session) -> std::optional<Time> {
+        if (index >= list.size()) return std::nullopt;
+        test::single_call(session, list[index].prompt, list[index].output);
+        return list[index].at;
+      });
 }
 
 // One session with the given program.
 std::unique_ptr<traffic::Load> sessions(std::vector<std::pair<Time, std::function<void(traffic::Session&)>>> list) {
-  return std::make_unique<test::ListedLoad>([list = std::move(list)](std::uint64_t index, traffic::Session& session) -> std::optional<Time> {
-    if (index >= list.size()) return std::nullopt;
-    list[index].second(session);
-    return list[index].first;
-  });
+  return std::make_unique<test::ListedLoad>(
+      [list = std::move(list)](std::uint64_t index, traffic::Session& session) -> std::optional<Time> {
+        if (index >= list.size()) return std::nullopt;
+        list[index].second(session);
+        return list[index].first;
+      });
 }
 
 traffic::Step call(kv::Content content, std::int64_t prompt, std::uint32_t thread = 0) {
@@ -100,8 +102,8 @@ TEST_CASE("two calls share steps of 10 ms on a synchronous engine") {
 }
 
 TEST_CASE("on an asynchronous engine a call that arrives during step s runs in step s + 2") {
-  // Step 0 (A prefills) runs 0-10, step 1 (A) was decided with it and runs 10-20. B arrives at 5; step 2, decided at 10, has it and runs 20-30.
-  // Step 3 runs 30-40 with B alone: A has its 3 tokens at 30.
+  // Step 0 (A prefills) runs 0-10, step 1 (A) was decided with it and runs 10-20. B arrives at 5; step 2, decided at 10, has it and runs
+  // 20-30. Step 3 runs 30-40 with B alone: A has its 3 tokens at 30.
   serving::VllmV1Params params = test::engine(2);
   params.async = true;
   const test::Collected seen = run(test::small_cluster(params, 10ms, calls({{ms(0), 20, 3}, {ms(5), 20, 2}})));
@@ -129,9 +131,9 @@ TEST_CASE("a third call waits for a slot, then for nothing else") {
 }
 
 TEST_CASE("preemption by recompute books preempted time and lost prefill, and a long gap") {
-  // Blocks of 16, 5 usable. A and B have prompts of 32 tokens (2 blocks each) and want 20 tokens each; the fifth block goes to A's first decode,
-  // B finds none and, as the last admitted, is preempted at 10. A runs alone; it needs a fourth block at context 48 and takes one of B's.
-  // A finishes after 20 tokens at 200; B is admitted again at 200 with what is left of its own blocks in the cache.
+  // Blocks of 16, 5 usable. A and B have prompts of 32 tokens (2 blocks each) and want 20 tokens each; the fifth block goes to A's first
+  // decode, B finds none and, as the last admitted, is preempted at 10. A runs alone; it needs a fourth block at context 48 and takes one
+  // of B's. A finishes after 20 tokens at 200; B is admitted again at 200 with what is left of its own blocks in the cache.
   serving::VllmV1Params params = test::engine(4, 6);
   params.reserve_full_prompt = true;
   const test::Collected seen = run(test::small_cluster(params, 10ms, calls({{ms(0), 32, 20}, {ms(0), 32, 20}})));
@@ -153,8 +155,9 @@ TEST_CASE("preemption by recompute books preempted time and lost prefill, and a 
 }
 
 TEST_CASE("a tool with one worker serves two sessions in turn, retries after a back-off") {
-  // Both sessions call the model at 0 (one step of 10 ms), then the tool. S0 gets the worker: it fails after 5 ms (10-15), waits 3 ms, tries
-  // again. S1 has waited since 10 and gets the worker at 15 for 20 ms (15-35). S0 asks at 18 and waits until 35, runs 35-40. Then each calls the model: one step.
+  // Both sessions call the model at 0 (one step of 10 ms), then the tool. S0 gets the worker: it fails after 5 ms (10-15), waits 3 ms,
+  // tries again. S1 has waited since 10 and gets the worker at 15 for 20 ms (15-35). S0 asks at 18 and waits until 35, runs 35-40. Then
+  // each calls the model: one step.
   const auto session = [](std::vector<traffic::ToolAttempt> attempts) {
     return [attempts](traffic::Session& s) {
       const std::uint64_t span = s.index + 1;
@@ -183,7 +186,8 @@ TEST_CASE("a tool with one worker serves two sessions in turn, retries after a b
 }
 
 TEST_CASE("a parent waits for its sub-agents and the join fires with the last") {
-  // Call (0-10), fork, two agents: one call each (10-20); agent 2 then waits 30 ms for a person and calls again (50-60). Join at 60, last call 60-70.
+  // Call (0-10), fork, two agents: one call each (10-20); agent 2 then waits 30 ms for a person and calls again (50-60). Join at 60, last
+  // call 60-70.
   const auto program = [](traffic::Session& s) {
     s.threads.resize(3);
     s.shareable = 0;
@@ -196,7 +200,8 @@ TEST_CASE("a parent waits for its sub-agents and the join fires with the last") 
     const auto again = add_vertex(call({{3, 0, 21}}, 20, 2), g);
     const auto join = add_vertex(plain(traffic::StepKind::join), g);
     const auto last = add_vertex(call({{1, 0, 31}}, 30), g);
-    for (const auto& [from, to] : {std::pair{begin, fork}, {fork, one}, {fork, two}, {two, wait}, {wait, again}, {one, join}, {again, join}, {join, last}}) {
+    for (const auto& [from, to] :
+         {std::pair{begin, fork}, {fork, one}, {fork, two}, {two, wait}, {wait, again}, {one, join}, {again, join}, {join, last}}) {
       add_edge(from, to, g);
     }
   };

@@ -40,8 +40,8 @@ std::map<std::string, std::string> recorded() {
 
 // Laws of any run.
 void check_laws(const metrics::Results& results) {
-  CHECK(value(results, "calls_started") ==
-        value(results, "calls_completed") + value(results, "calls_refused") + value(results, "calls_aborted") + value(results, "calls_cut"));
+  CHECK(value(results, "calls_started") == value(results, "calls_completed") + value(results, "calls_refused") +
+                                               value(results, "calls_aborted") + value(results, "calls_cut"));
   CHECK(value(results, "sessions_started") == value(results, "sessions_completed") + value(results, "sessions_failed") +
                                                   value(results, "sessions_abandoned") + value(results, "sessions_cut"));
   CHECK(value(results, "busy_share") <= 1);

@@ -76,8 +76,10 @@ const std::vector<Variant> kVariants = {
     {"engine: vllm-v1, sequences: 8, batch_tokens: 512 tok, max_length: 24000 tok", "blocks: 2500"},
     {"engine: vllm-v1, version: 2025-12, sequences: 6, batch_tokens: 1024 tok, max_length: 24000 tok", "blocks: 1600"},
     {"engine: vllm-v1, scheduler: priority, sequences: 6, max_length: 24000 tok, async: false", "blocks: 1600"},
-    {"engine: vllm-v1, scheduler: session-first-arrival, router: least-requests, long_prefill_threshold: 256 tok, max_length: 24000 tok", "blocks: 1700"},
-    {"engine: vllm-v1, scheduler: shortest-job, router: {kind: prefix-affinity, view_age: 50 ms}, watermark: 0.02, max_length: 24000 tok", "blocks: 1700"},
+    {"engine: vllm-v1, scheduler: session-first-arrival, router: least-requests, long_prefill_threshold: 256 tok, max_length: 24000 tok",
+     "blocks: 1700"},
+    {"engine: vllm-v1, scheduler: shortest-job, router: {kind: prefix-affinity, view_age: 50 ms}, watermark: 0.02, max_length: 24000 tok",
+     "blocks: 1700"},
     {"engine: vllm-v1, prefix_caching: false, router: power-of-two, front_end: 0 ms, max_length: 24000 tok", "blocks: 2000"},
 };
 
@@ -128,10 +130,12 @@ TEST_CASE("the resolved text of a scenario gives the same run and resolves to it
 
 TEST_CASE("another seed is another run; a policy changes no traffic") {
   const run::Scenario base = scenario(agents(kVariants[0].serving, kVariants[0].kv, "arrivals: {process: poisson, rate: 6 /min}"));
-  const run::Scenario reseeded = scenario(agents(kVariants[0].serving, kVariants[0].kv, "arrivals: {process: poisson, rate: 6 /min}"), {"run.seed=9"});
+  const run::Scenario reseeded =
+      scenario(agents(kVariants[0].serving, kVariants[0].kv, "arrivals: {process: poisson, rate: 6 /min}"), {"run.seed=9"});
   const run::RunOutput first = simulate(base);
   CHECK(simulate(reseeded).results.fingerprint != first.results.fingerprint);
-  const run::Scenario routed = scenario(agents("engine: vllm-v1, router: least-requests", "memory_fraction: 0.92", "arrivals: {process: poisson, rate: 6 /min}"));
+  const run::Scenario routed =
+      scenario(agents("engine: vllm-v1, router: least-requests", "memory_fraction: 0.92", "arrivals: {process: poisson, rate: 6 /min}"));
   const run::RunOutput other = simulate(routed);
   CHECK(value(other, "sessions_started") == value(first, "sessions_started"));
 }
@@ -139,21 +143,23 @@ TEST_CASE("another seed is another run; a policy changes no traffic") {
 TEST_CASE("every scheduler and router of the table runs agents under memory pressure") {
   for (const auto& row : run::schedulers()) {
     CAPTURE(row.name);
-    const run::RunOutput output =
-        simulate(scenario(agents(fmt::format("engine: vllm-v1, scheduler: {}, sequences: 6, max_length: 24000 tok", row.name), "blocks: 1600")));
+    const run::RunOutput output = simulate(
+        scenario(agents(fmt::format("engine: vllm-v1, scheduler: {}, sequences: 6, max_length: 24000 tok", row.name), "blocks: 1600")));
     CHECK(value(output, "calls_completed") > 50);
   }
   for (const auto& row : run::routers()) {
     CAPTURE(row.name);
-    const run::RunOutput output =
-        simulate(scenario(agents(fmt::format("engine: vllm-v1, router: {}, sequences: 6, max_length: 24000 tok", row.name), "blocks: 1600")));
+    const run::RunOutput output = simulate(
+        scenario(agents(fmt::format("engine: vllm-v1, router: {}, sequences: 6, max_length: 24000 tok", row.name), "blocks: 1600")));
     CHECK(value(output, "calls_completed") > 50);
   }
 }
 
 TEST_CASE("more memory is never less prefix hits for one session at a time") {
   const auto hits = [](const std::string& kv) {
-    return value(simulate(scenario(agents("engine: vllm-v1, max_length: 24000 tok, router: session-affinity", kv, "lanes: {count: 1, ramp: 0 s}"))), "prefix_hit_rate");
+    return value(
+        simulate(scenario(agents("engine: vllm-v1, max_length: 24000 tok, router: session-affinity", kv, "lanes: {count: 1, ramp: 0 s}"))),
+        "prefix_hit_rate");
   };
   const double small = hits("blocks: 1600");
   const double large = hits("blocks: 16000");
@@ -170,7 +176,8 @@ TEST_CASE("the time ledger sums to the lives of the sessions and the memory ledg
     CHECK(sum == ledger.total);
     CHECK(ledger.total > 0);
   }
-  // 12 lanes are alive through the five minutes of the window, but for those whose session starts behind the ramp (20 s, over before it opens).
+  // 12 lanes are alive through the five minutes of the window, but for those whose session starts behind the ramp (20 s, over before it
+  // opens).
   for (const metrics::Ledger& ledger : output.results.ledgers) {
     if (ledger.name == "time") CHECK(ledger.total == 12LL * 300 * 1'000'000'000);
   }

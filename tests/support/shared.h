@@ -1,4 +1,5 @@
-// Access to the real data that the project does not ship. Where it is absent a test calls skip() and returns, and the program says how many did.
+// Access to the real data that the project does not ship. Where it is absent a test calls skip() and returns, and the program says how many
+// did.
 #pragma once
 
 #include <cstdlib>

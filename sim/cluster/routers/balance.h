@@ -10,7 +10,8 @@
 
 namespace marea::cluster::routers {
 
-// Loads are out of balance when the busiest replica has more than `absolute` requests more than the idlest and more than `relative` times as many.
+// Loads are out of balance when the busiest replica has more than `absolute` requests more than the idlest and more than `relative` times
+// as many.
 struct Balance {
   std::int64_t absolute = 32;
   double relative = 1.5;
@@ -23,10 +24,10 @@ struct Balance {
   }
 
   bool lost(std::span<const ReplicaView> replicas) const {
-    const auto [least, most] = std::minmax_element(replicas.begin(), replicas.end(), [](const ReplicaView& a, const ReplicaView& b) {
-      return a.requests < b.requests;
-    });
-    return most->requests - least->requests > absolute && static_cast<double>(most->requests) > relative * static_cast<double>(least->requests);
+    const auto [least, most] = std::minmax_element(replicas.begin(), replicas.end(),
+                                                   [](const ReplicaView& a, const ReplicaView& b) { return a.requests < b.requests; });
+    return most->requests - least->requests > absolute &&
+           static_cast<double>(most->requests) > relative * static_cast<double>(least->requests);
   }
 };
 

@@ -16,8 +16,8 @@ class LeastTokens final : public Router {
   LeastTokens(const Params&, const PrefixIndex&) {}
 
   std::size_t route(const RoutedCall&, std::span<const ReplicaView> replicas, RandomStream&) override {
-    const auto least = std::min_element(replicas.begin(), replicas.end(),
-                                        [](const ReplicaView& a, const ReplicaView& b) { return a.tokens < b.tokens; });
+    const auto least =
+        std::min_element(replicas.begin(), replicas.end(), [](const ReplicaView& a, const ReplicaView& b) { return a.tokens < b.tokens; });
     return static_cast<std::size_t>(least - replicas.begin());
   }
 };

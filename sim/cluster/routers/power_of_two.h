@@ -17,9 +17,7 @@ class PowerOfTwo final : public Router {
 
   std::size_t route(const RoutedCall&, std::span<const ReplicaView> replicas, RandomStream& draws) override {
     if (replicas.size() == 1) return 0;
-    const auto below = [&](std::size_t n) {
-      return std::min(static_cast<std::size_t>(draws.uniform() * static_cast<double>(n)), n - 1);
-    };
+    const auto below = [&](std::size_t n) { return std::min(static_cast<std::size_t>(draws.uniform() * static_cast<double>(n)), n - 1); };
     std::size_t a = below(replicas.size());
     std::size_t b = below(replicas.size() - 1);
     if (b >= a) ++b;  // two different replicas, every pair equally likely

@@ -1,4 +1,5 @@
-// Prefix affinity from the router's own record: it remembers where it sent each prefix, in chunks, and cannot know what a replica has evicted since.
+// Prefix affinity from the router's own record: it remembers where it sent each prefix, in chunks, and cannot know what a replica has
+// evicted since.
 #pragma once
 
 #include <deque>
@@ -13,11 +14,12 @@ namespace marea::cluster::routers {
 class PrefixAffinity final : public Router {
  public:
   static constexpr std::string_view name = "prefix-affinity";
-  static constexpr std::string_view summary = "the replica to which the longest prefix of the prompt was last sent (own record), unless loads are out of balance";
+  static constexpr std::string_view summary =
+      "the replica to which the longest prefix of the prompt was last sent (own record), unless loads are out of balance";
   struct Params {
     Balance balance;
-    std::int64_t chunk = 1024;         // tokens compared at a time
-    std::int64_t remembered = 1 << 20; // chunks, oldest forgotten first
+    std::int64_t chunk = 1024;          // tokens compared at a time
+    std::int64_t remembered = 1 << 20;  // chunks, oldest forgotten first
 
     static Params read(Section& section) {
       Params params;
@@ -50,7 +52,8 @@ class PrefixAffinity final : public Router {
   }
 
  private:
-  // One hash per whole chunk of the prompt, each of everything up to its end; the prompt as a whole counts as a chunk if it is shorter than one.
+  // One hash per whole chunk of the prompt, each of everything up to its end; the prompt as a whole counts as a chunk if it is shorter than
+  // one.
   void hash_chunks(const RoutedCall& call) {
     chunks_.clear();
     std::uint64_t hash = 0x9e3779b97f4a7c15;

@@ -10,7 +10,8 @@ namespace marea::cluster::routers {
 class PrefixIndexAffinity final : public Router {
  public:
   static constexpr std::string_view name = "prefix-index";
-  static constexpr std::string_view summary = "the replica that holds the longest prefix of the prompt now (true index), unless loads are out of balance";
+  static constexpr std::string_view summary =
+      "the replica that holds the longest prefix of the prompt now (true index), unless loads are out of balance";
   using Params = Balance;
   PrefixIndexAffinity(const Params& balance, const PrefixIndex& index) : balance_(balance), index_(&index) {}
 

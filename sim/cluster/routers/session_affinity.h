@@ -10,7 +10,8 @@ namespace marea::cluster::routers {
 class SessionAffinity final : public Router {
  public:
   static constexpr std::string_view name = "session-affinity";
-  static constexpr std::string_view summary = "the replica of the session's last call, unless loads are out of balance; else the fewest requests";
+  static constexpr std::string_view summary =
+      "the replica of the session's last call, unless loads are out of balance; else the fewest requests";
   using Params = Balance;
   SessionAffinity(const Params& balance, const PrefixIndex&) : balance_(balance) {}
 
