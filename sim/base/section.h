@@ -17,6 +17,9 @@ struct Decimal;
 struct DecimalText;
 struct DimensionUnits;
 
+// No duration in a file is longer: sums of a few of them stay on the clock.
+inline constexpr Duration kLongestDuration = std::chrono::hours(24 * 365 * 100);
+
 // One value with its path, ready to be read as a type. Every reader throws ConfigError at the value's place, saying what is accepted.
 class Value {
  public:

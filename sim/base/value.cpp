@@ -152,6 +152,7 @@ double Value::positive_quantity(const DimensionUnits& units) const {
 Duration Value::duration(Duration least) const {
   const Duration value{whole_quantity(units_of(Dimension::duration))};
   if (value < least) fail(excerpt(tree_->text) + " is too short; give " + exact(least) + " or more");
+  if (value > kLongestDuration) fail(excerpt(tree_->text) + " is too long; at most 100 years (876000 h) are accepted");
   return value;
 }
 

@@ -1,4 +1,5 @@
 // Model calls: issue, routing, what the engine decides about them step by step, and their end.
+#include <algorithm>
 #include <utility>
 
 #include "sim/cluster/pool.h"
@@ -27,7 +28,7 @@ void Simulation::issue_call(SessionSlot slot, Vertex vertex, Time now) {
   call.session = slot;
   call.vertex = vertex;
   call.measured = inside(now);
-  call.previous = thread.last_replica;
+  call.made_on = thread.kv_replica;
   call.pool = pool_index;
   call.lost_mark = call_step.call.known;
   CallEnded& fact = call.fact;
@@ -42,7 +43,6 @@ void Simulation::issue_call(SessionSlot slot, Vertex vertex, Time now) {
           .output = call_step.call.output,
           .known = call_step.call.known,
           .issued = now,
-          .ready = thread.waited_until,
           .queued = kNever,
           .scheduled = kNever,
           .first_token = kNever,
@@ -53,6 +53,7 @@ void Simulation::issue_call(SessionSlot slot, Vertex vertex, Time now) {
   thread.call = slot_of_call;
   if (fact.prompt + fact.output > pool.setup.engine.max_length) {
     end_call(slot_of_call, CallEnd::refused, now);
+    sessions_.close_call(slot_of_call);
     end_session(slot, SessionEnd::failed, now);
     return;
   }
@@ -60,7 +61,7 @@ void Simulation::issue_call(SessionSlot slot, Vertex vertex, Time now) {
   if (pool.setup.front_end == Duration{}) {
     route(slot_of_call, now);
   } else {
-    push(now + pool.setup.front_end, EventKind::routing, {slot_of_call.value, slot.value, generations_[slot.value]});
+    push(now + pool.setup.front_end, EventKind::routing, {slot_of_call.value, slot.value, sessions_[slot].generation});
   }
 }
 
@@ -73,13 +74,13 @@ void Simulation::route(CallSlot slot, Time now) {
   const ThreadRow& home = pool.setup.sticky_agents ? row.threads[0] : thread;
   RoutedCall routed{wanted.content, wanted.prompt, std::nullopt};
   if (home.last_replica && stations_[home.last_replica.value].pool == call.pool) routed.previous = stations_[home.last_replica.value].index;
-  RandomStream draws(seed_, "routing", row.traffic.value, row.session.index, call.fact.index);
+  RandomStream draws(seed_, "routing", row.traffic.value, row.session.index, call.vertex);
   const std::size_t chosen = pool.router->route(routed, pool.shown(), draws);
   check(chosen < pool.live.size(), "a router chose a replica that does not exist");
   Replica& replica = replicas_[pool.first + chosen];
   ++pool.live[chosen].requests;
   pool.live[chosen].tokens += wanted.prompt;
-  thread.last_replica = replica.id();
+  thread.last_replica = thread.kv_replica = replica.id();
   call.fact.replica = replica.id();
   call.fact.queued = now;
   const serving::SchedulingKey key = pool.scheduler->key({.call = slot,
@@ -92,7 +93,7 @@ void Simulation::route(CallSlot slot, Time now) {
   set_phase(call.session, call.fact.thread, Phase::queued, now);
   call.queue_at = replica.queue_totals(now);
   // The first call in the queue is noticed at the next boundary even if it has to wait there: from then on its cause of waiting is known.
-  const bool matters = replica.engine().load().waiting == 0 || replica.engine().arrival_matters(key);
+  const bool matters = !replica.engine().head() || replica.engine().arrival_matters(key);
   replica.engine().add({.call = slot,
                         .content = wanted.content,
                         .prompt = wanted.prompt,
@@ -125,14 +126,15 @@ void Simulation::schedule(Replica& replica, Time now) {
   for (const CallSlot call : station.aborting) {
     replica.engine().abort(call, now);
     left_engine(station, call);
-    station.dead.emplace_back(call, 2);
+    retire(station, call);
   }
   station.aborting.clear();
   const bool was_busy = replica.busy();
-  for (int empty = 0; empty < kEmptySchedules;) {
+  int empty = 0;
+  while (true) {
     while (replica.drop_empty(now)) ++empty;
     if (!replica.busy() && replica.engine().in_flight() > 0) start_on_device(replica, now);
-    if (!replica.engine().can_schedule()) break;
+    if (!replica.engine().can_schedule() || empty >= kEmptySchedules) break;
     decided(replica, replica.schedule(now), now);
   }
   if (!replica.busy() || was_busy) return;
@@ -145,33 +147,44 @@ void Simulation::schedule(Replica& replica, Time now) {
 void Simulation::decided(Replica& replica, const serving::Batch& batch, Time now) {
   for (const serving::Admission& admission : batch.admitted) {
     CallRow& call = sessions_[admission.call];
-    call.computed = admission.hit;
-    call.prefilled = false;
     if (admission.resumed) {
+      call.lost_mark = std::max(call.lost_mark, call.fact.first_token != kNever ? admission.known - 1 : call.computed);
       call.loss = LossCause::preemption;
-      if (call.fact.first_token != kNever) call.lost_mark = std::max(call.lost_mark, admission.known - 1);
     } else {
       call.fact.scheduled = now;
       call.fact.hit = admission.hit;
-      call.loss = call.previous && call.previous != replica.id() ? LossCause::other_replica : LossCause::eviction;
+      call.loss = loss_of(call, replica);
       set_phase(call.session, call.fact.thread, Phase::admitted, now);
     }
-    call.fact.lost[static_cast<std::size_t>(call.loss)] +=
-        std::max<std::int64_t>(0, std::min(call.lost_mark, admission.known) - admission.hit);
+    call.computed = admission.hit;
+    call.prefilled = false;
   }
   for (const CallSlot slot : batch.preempted) {
     CallRow& call = sessions_[slot];
     ++preemptions_;
-    if (call.zombie) continue;
     ++call.fact.preemptions;
     if (call.prefilled) {
       --replica.decoding()[call.fact.traffic.value];
-      if (replica.busy()) stations_[replica.id().value].leaving.push_back(slot);  // the step on the device still emits a token of it
+      const std::vector<CallSlot>& returning = stations_[replica.id().value].returning;
+      const bool silent = call.left_out && std::find(returning.begin(), returning.end(), slot) == returning.end();
+      call.fact.last_token = silent ? call.left_out_since : now;
+      if (silent) {
+        call.left_out = false;
+      } else if (replica.busy()) {
+        stations_[replica.id().value].leaving.push_back(slot);  // the step on the device emits a token of it
+      }
     }
-    call.lost_mark = std::max(call.lost_mark, call.computed);
     call.prefilled = false;
     set_phase(call.session, call.fact.thread, Phase::preempted, now);
   }
+}
+
+// Why the known tokens that a call did not find have to be computed again.
+LossCause Simulation::loss_of(const CallRow& call, const Replica& replica) const {
+  const std::int64_t block = pools_[call.pool]->setup.engine.block;
+  const std::int64_t best = std::min(call.fact.known, call.fact.prompt - 1) / block * block;
+  if (call.fact.hit >= best) return LossCause::partial_block;
+  return call.made_on && call.made_on != replica.id() ? LossCause::other_replica : LossCause::eviction;
 }
 
 void Simulation::start_on_device(Replica& replica, Time now) {
@@ -186,11 +199,35 @@ void Simulation::start_on_device(Replica& replica, Time now) {
     book(call.session, call.fact.thread, now);
     call.chunk = chunk;
   }
+  leave_out(replica, now);
+}
+
+// Calls that decode but are not in this step emit nothing with it; their gap ends with the next step that has them.
+void Simulation::leave_out(Replica& replica, Time now) {
+  std::vector<CallSlot>& waiting = stations_[replica.id().value].left_out;
+  std::vector<CallSlot>& returning = stations_[replica.id().value].returning;
+  const std::vector<CallSlot>& left_out = replica.running().left_out;
+  if (waiting.empty() && left_out.empty()) return;
+  const auto emits = [&](CallSlot slot) { return std::find(left_out.begin(), left_out.end(), slot) == left_out.end(); };
+  for (const CallSlot slot : waiting) {
+    if (sessions_[slot].left_out && !sessions_[slot].zombie && emits(slot)) returning.push_back(slot);
+  }
+  waiting.clear();
+  for (const CallSlot slot : left_out) {
+    CallRow& call = sessions_[slot];
+    if (!call.prefilled || call.zombie) continue;
+    if (!call.left_out) call.left_out_since = now;
+    call.left_out = true;
+    waiting.push_back(slot);
+    replica.silence(call.fact.traffic);
+  }
+  for (const CallSlot slot : returning) replica.silence(sessions_[slot].fact.traffic);
 }
 
 // A step has left the device, and with it the run that was planned.
 void Simulation::boundary(Replica& replica, Time now) {
   Station& station = stations_[replica.id().value];
+  station.scheduled = true;  // whoever reaches the replica from here on is seen by the schedule of this boundary
   const Replica::Work& work = replica.running();
   emit(replica.finish());
   for (const serving::Chunk& chunk : work.chunks) {
@@ -198,6 +235,7 @@ void Simulation::boundary(Replica& replica, Time now) {
     if (call.zombie) continue;
     book(call.session, call.fact.thread, now);
     call.computed = chunk.context + chunk.tokens;
+    call.fact.lost[static_cast<std::size_t>(call.loss)] += lost_tokens(chunk, call.lost_mark);
   }
   bury(station);
   const serving::Outcome& outcome = replica.engine().complete(now);
@@ -205,12 +243,18 @@ void Simulation::boundary(Replica& replica, Time now) {
     if (!sessions_[slot].zombie) sessions_[slot].fact.last_token = now;
   }
   station.leaving.clear();
+  for (const CallSlot slot : station.returning) {
+    CallRow& call = sessions_[slot];
+    if (!call.left_out || call.zombie) continue;
+    call.left_out = false;
+    emit(LongGap{call.fact.traffic, now - call.left_out_since, now});
+  }
+  station.returning.clear();
   for (const CallSlot slot : outcome.first_tokens) emitted_first(replica, slot, now);
   for (const CallSlot slot : outcome.finished) finish_call(replica, slot, now);
   if (queue_.empty() || queue_.next_time() > now) {
     schedule(replica, now);  // nothing else happens at this instant: the event would be the next one
   } else {
-    station.scheduled = true;
     push(now, EventKind::scheduling, replica);
   }
 }
@@ -237,7 +281,7 @@ void Simulation::finish_call(Replica& replica, CallSlot slot, Time now) {
   left_engine(station, slot);
   if (call.zombie) {  // it finished before the engine could be told
     std::erase(station.aborting, slot);
-    station.dead.emplace_back(slot, 2);
+    retire(station, slot);
     return;
   }
   if (call.prefilled) --replica.decoding()[call.fact.traffic.value];
@@ -257,7 +301,6 @@ void Simulation::end_call(CallSlot slot, CallEnd end, Time now) {
   book(call.session, call.fact.thread, now);
   thread.call = CallSlot{};
   thread.after = After::call;
-  thread.waited_until = now;
   thread.phase = Phase::idle;
   call.fact.end = end;
   call.fact.at = now;
@@ -296,6 +339,12 @@ std::size_t Simulation::pool_named(const std::string& name) const {
   }
   check(false, "a sub-agent names a pool of replicas that does not exist");
   return 0;
+}
+
+// A call has left its engine, but batches in flight may still name it: for as many boundaries as there can be batches.
+void Simulation::retire(Station& station, CallSlot slot) {
+  constexpr int kBatches = 2;
+  station.dead.emplace_back(slot, kBatches);
 }
 
 // Rows of aborted calls are closed once no batch in flight can name them.

@@ -33,7 +33,7 @@ std::string_view name(CallEnd end) {
 }
 
 std::string_view name(LossCause cause) {
-  static constexpr std::array<std::string_view, kLossCauses> names = {"eviction", "other_replica", "preemption"};
+  static constexpr std::array<std::string_view, kLossCauses> names = {"eviction", "other_replica", "preemption", "partial_block"};
   return pick(names, cause);
 }
 

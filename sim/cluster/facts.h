@@ -46,13 +46,19 @@ std::string_view name(CallEnd end);
 enum class After : std::uint8_t { start, tool, person, agents, call };
 
 // Why prompt tokens that the session had computed before had to be computed again.
-enum class LossCause : std::uint8_t { eviction, other_replica, preemption };
-inline constexpr int kLossCauses = 3;
+// partial_block: the tail of the known tokens that fills no whole block, which no engine keeps.
+enum class LossCause : std::uint8_t { eviction, other_replica, preemption, partial_block };
+inline constexpr int kLossCauses = 4;
 std::string_view name(LossCause cause);
 
 struct RunStarted {
   std::int64_t classes = 0;
   std::int64_t replicas = 0;
+};
+
+// The measuring window opens: at its planned start, or at the end of a run that was stopped before it.
+struct WindowOpened {
+  Time at;
 };
 
 struct SessionStarted {
@@ -123,13 +129,12 @@ struct CallEnded {
   ReplicaId replica;
   std::int64_t prompt = 0;
   std::int64_t output = 0;
-  std::int64_t generated = 0;  // tokens emitted
+  std::int64_t generated = 0;  // tokens, of a completed call; 0 of any other
   std::int64_t hit = 0;        // prompt tokens taken from the prefix cache at the first admission
   std::int64_t known = 0;      // prompt tokens that the session had computed before
   std::array<std::int64_t, kLossCauses> lost{};
   std::int64_t preemptions = 0;
   Time issued;     // arrival at the front end
-  Time ready;      // end of the wait before it; equals issued unless it waited for a recorded time
   Time queued;     // known to the engine
   Time scheduled;  // first admission
   Time first_token;
@@ -214,6 +219,7 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void on(const RunStarted&) {}
+  virtual void on(const WindowOpened&) {}
   virtual void on(const SessionStarted&) {}
   virtual void on(const SessionEnded&) {}
   virtual void on(const TimeBooked&) {}

@@ -1,7 +1,6 @@
 // The replicas that share one router, and what the router is shown of them.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -13,17 +12,17 @@
 namespace marea::cluster {
 
 struct Simulation::Pool final : public PrefixIndex {
-  Pool(PoolSetup&& pool_setup, std::size_t first_replica, const serving::Future& future)
-      : setup(std::move(pool_setup)), first(first_replica), scheduler(setup.scheduler(future)), router(setup.router(*this)) {
+  Pool(PoolSetup&& pool_setup, std::size_t first_replica, Simulation& owner)
+      : setup(std::move(pool_setup)), first(first_replica), simulation(&owner), scheduler(setup.scheduler(owner)), router(setup.router(*this)) {
     setup.engine.keyed_order = scheduler->keyed();
     live.resize(static_cast<std::size_t>(setup.replicas));
     snapshot = live;
   }
 
-  void attach(const std::deque<Replica>& all) { replicas = &all; }
-
-  std::int64_t hit(const RoutedCall& call, std::size_t replica) const override {
-    return (*replicas)[first + replica].engine().lookup(call.content, call.prompt);
+  std::int64_t hit(const RoutedCall& call, std::size_t replica) override {
+    Replica& asked = simulation->replicas_[first + replica];
+    simulation->catch_up(asked, simulation->now_ - Duration{1});  // a boundary at this very instant schedules after the routing
+    return asked.engine().lookup(call.content, call.prompt);
   }
 
   // What the router is allowed to see now.
@@ -31,11 +30,11 @@ struct Simulation::Pool final : public PrefixIndex {
 
   PoolSetup setup;
   std::size_t first;  // id of its first replica
+  Simulation* simulation;
   std::unique_ptr<serving::Scheduler> scheduler;
   std::unique_ptr<Router> router;
   std::vector<ReplicaView> live;
   std::vector<ReplicaView> snapshot;
-  const std::deque<Replica>* replicas = nullptr;
 };
 
 }  // namespace marea::cluster

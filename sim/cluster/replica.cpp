@@ -34,6 +34,7 @@ const serving::Batch& Replica::schedule(Time now) {
   Work& work = works_[newest_];
   work.admitted.assign(batch.admitted.begin(), batch.admitted.end());
   work.chunks.assign(batch.chunks.begin(), batch.chunks.end());
+  work.left_out.assign(batch.left_out.begin(), batch.left_out.end());
   newest_ = next(newest_);
   set_queue_cause(batch.head, now);
   return batch;

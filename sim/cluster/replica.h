@@ -30,6 +30,7 @@ class Replica {
   struct Work {
     std::vector<serving::Admission> admitted;
     std::vector<serving::Chunk> chunks;
+    std::vector<CallSlot> left_out;
   };
   // Schedules one more batch; its decision stays valid until the next call.
   const serving::Batch& schedule(Time now);
@@ -59,6 +60,8 @@ class Replica {
 
   // Sequences per traffic class that emit a token with every step; kept by the cluster.
   std::vector<std::int64_t>& decoding() { return decoding_; }
+  // One of them emits nothing with the step that has just started, or after a longer gap.
+  void silence(ClassId traffic) { --gaps_[traffic.value]; }
 
   std::int64_t steps() const { return steps_; }
   std::int64_t changed_steps() const { return changed_steps_; }

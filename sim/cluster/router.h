@@ -18,7 +18,7 @@ namespace marea::cluster {
 // What a router is told about one replica of its pool.
 struct ReplicaView {
   std::int64_t requests = 0;  // waiting and running
-  std::int64_t tokens = 0;    // known tokens of the waiting calls and computed tokens of the running ones
+  std::int64_t tokens = 0;    // of their prompts
 };
 
 // What a router is told about the call.
@@ -32,7 +32,7 @@ struct RoutedCall {
 class PrefixIndex {
  public:
   virtual ~PrefixIndex() = default;
-  virtual std::int64_t hit(const RoutedCall& call, std::size_t replica) const = 0;  // tokens
+  virtual std::int64_t hit(const RoutedCall& call, std::size_t replica) = 0;  // tokens
 };
 
 // One instance per pool and run.
@@ -44,7 +44,7 @@ class Router {
 };
 
 // A choice of router as read from its YAML line; makes a fresh instance for each pool.
-using RouterRecipe = std::function<std::unique_ptr<Router>(const PrefixIndex& index)>;
+using RouterRecipe = std::function<std::unique_ptr<Router>(PrefixIndex& index)>;
 
 // The replica with the fewest requests, the lowest of equals.
 inline std::size_t least_requests(std::span<const ReplicaView> replicas) {

@@ -33,8 +33,12 @@ CallSlot Sessions::open_call() {
   return slot;
 }
 
+std::int64_t lost_tokens(const serving::Chunk& chunk, std::int64_t lost_mark) {
+  return std::clamp<std::int64_t>(lost_mark - chunk.context, 0, chunk.tokens);
+}
+
 PrefillSplit split_prefill(Duration duration, const serving::Chunk& chunk, std::int64_t lost_mark) {
-  const std::int64_t lost = std::clamp<std::int64_t>(lost_mark - chunk.context, 0, chunk.tokens);
+  const std::int64_t lost = lost_tokens(chunk, lost_mark);
   if (lost == 0) return {Duration{}, duration};
   const auto share =
       static_cast<unsigned __int128>(duration.count()) * static_cast<std::uint64_t>(lost) / static_cast<std::uint64_t>(chunk.tokens);

@@ -39,9 +39,9 @@ struct ThreadRow {
   Time since;  // everything before is booked
   Booked booked{};
   CallSlot call;           // in the phases of a call
-  ReplicaId last_replica;  // where its last call was sent
+  ReplicaId last_replica;  // where its last call was sent; none before its first
+  ReplicaId kv_replica;    // where the KV of its context was made: of a fresh sub-agent, its parent's
   After after = After::start;
-  Time waited_until;  // when the wait before the next call ended
 };
 
 struct SessionRow {
@@ -49,6 +49,7 @@ struct SessionRow {
   ClassId traffic;
   bool live = false;
   bool measured = false;  // started inside the window
+  std::uint32_t generation = 0;  // tells events of an earlier session in this slot apart
   Time started;
   std::uint64_t arrival = 0;  // order in which sessions started
   Duration critical_path{};
@@ -56,6 +57,7 @@ struct SessionRow {
   std::vector<ThreadRow> threads;
   std::uint32_t active = 0;  // steps under way
   std::uint32_t calls_issued = 0;
+  std::uint32_t calls_planned = 0;
   std::uint32_t zombies = 0;  // aborted calls that an engine still holds; the slot stays taken until they are gone
 };
 
@@ -63,14 +65,15 @@ struct CallRow {
   SessionSlot session;
   Vertex vertex = 0;
   std::size_t pool = 0;
-  ReplicaId previous;                   // replica of the thread's call before this one
+  ReplicaId made_on;  // replica on which the KV of the context so far was made
   bool zombie = false;                  // aborted, but still in an engine
   bool measured = false;                // issued inside the window
   bool prefilled = false;               // has emitted a token since its last admission
-  bool emits_after_preemption = false;  // preempted while a token of it was on the device
   std::int64_t computed = 0;            // tokens computed since its last admission, prefill only
   std::int64_t lost_mark = 0;           // leading tokens that were computed before: computing them again is lost work
   LossCause loss = LossCause::eviction;
+  bool left_out = false;    // decodes, but got nothing in the last schedule
+  Time left_out_since;      // its last token
   serving::Chunk chunk;  // of the step on the device
   QueueTotals queue_at;  // reading when it was queued
   CallEnded fact;        // grows with the call
@@ -96,6 +99,9 @@ class Sessions {
   std::vector<CallRow> calls_;
   std::vector<CallSlot> free_calls_;
 };
+
+// Tokens of a chunk that were computed before, when the first `lost_mark` tokens of the call were: they come first.
+std::int64_t lost_tokens(const serving::Chunk& chunk, std::int64_t lost_mark);
 
 // How the duration of a step's part of one call divides into lost and new prefill: pro rata, lost tokens first.
 struct PrefillSplit {

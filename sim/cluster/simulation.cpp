@@ -1,6 +1,7 @@
 // The event loop, the measuring window, samples and the end of a run.
 #include "sim/cluster/simulation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/cluster/pool.h"
@@ -25,7 +26,7 @@ Simulation::Simulation(Setup setup, std::vector<Observer*> observers)
   for (PoolSetup& pool_setup : setup.pools) {
     const std::size_t first = replicas_.size();
     const int count = pool_setup.replicas;
-    pools_.push_back(std::make_unique<Pool>(std::move(pool_setup), first, static_cast<const serving::Future&>(*this)));
+    pools_.push_back(std::make_unique<Pool>(std::move(pool_setup), first, *this));
     Pool& pool = *pools_.back();
     for (int index = 0; index < count; ++index) {
       const ReplicaId id{static_cast<std::uint32_t>(replicas_.size())};
@@ -34,7 +35,6 @@ Simulation::Simulation(Setup setup, std::vector<Observer*> observers)
       station.pool = pools_.size() - 1;
       station.index = static_cast<std::size_t>(index);
     }
-    pool.attach(replicas_);
   }
   for (const ToolSetup& tool : setup.tools) tools_.emplace_back(tool.workers);
 }
@@ -50,7 +50,6 @@ bool Simulation::run(const std::function<bool(const Progress&)>& progress) {
   }
   if (window_.end != kNever) {
     push_own(window_.end, EventKind::window_edge, {kCloses});
-    push_own(window_.end + window_.drain, EventKind::window_edge, {kDrained});
   }
   for (std::uint32_t traffic = 0; traffic < classes_.size(); ++traffic) arm(ClassId{traffic}, kStart);
   if (sample_period_ > Duration{}) push_own(kStart, EventKind::sample, {});
@@ -87,18 +86,20 @@ void Simulation::dispatch(const Event& event) {
     case EventKind::step_end:
       if (stations_[data.a].plan == data.b) boundary(replicas_[data.a], now_);
       break;
+    case EventKind::tool_end:
+      tool_ended(data.a, now_);
+      break;
     case EventKind::wait_end:
-      if (data.c == UINT32_MAX) {
-        tool_ended(data.a, now_);
-      } else if (generations_[data.a] == data.b) {
-        wait_ended(SessionSlot{data.a}, data.c, now_);
-      }
+      if (sessions_[SessionSlot{data.a}].generation == data.b) wait_ended(SessionSlot{data.a}, data.c, now_);
+      break;
+    case EventKind::abandonment:
+      if (sessions_[SessionSlot{data.a}].generation == data.b) end_session(SessionSlot{data.a}, SessionEnd::abandoned, now_);
       break;
     case EventKind::arrival:
       start_due(ClassId{data.a}, data.b, now_);
       break;
     case EventKind::routing:
-      if (generations_[data.b] == data.c) route(CallSlot{data.a}, now_);
+      if (sessions_[SessionSlot{data.b}].generation == data.c) route(CallSlot{data.a}, now_);
       break;
     case EventKind::tool_dispatch:
       ask_for_worker(data.a, now_);
@@ -109,14 +110,19 @@ void Simulation::dispatch(const Event& event) {
     case EventKind::sample:
       --own_events_;
       sample(now_);
-      if (queue_.size() > static_cast<std::size_t>(own_events_)) push_own(now_ + sample_period_, EventKind::sample, {});
+      if (goes_on()) push_own(now_ + sample_period_, EventKind::sample, {});
       break;
     case EventKind::view:
       --own_events_;
       pools_[data.a]->snapshot = pools_[data.a]->live;
-      if (queue_.size() > static_cast<std::size_t>(own_events_)) push_own(now_ + pools_[data.a]->setup.view_age, EventKind::view, data);
+      if (goes_on()) push_own(now_ + pools_[data.a]->setup.view_age, EventKind::view, data);
       break;
   }
+}
+
+// Whether anything is still to come: sessions, or the rest of a window with a stated end.
+bool Simulation::goes_on() const {
+  return queue_.size() > static_cast<std::size_t>(own_events_) || (window_.end != kNever && !window_closed_);
 }
 
 bool Simulation::over() const {
@@ -138,13 +144,16 @@ void Simulation::push_own(Time at, EventKind kind, EventData data) {
 }
 
 void Simulation::open_window(Time now) {
+  window_.start = now;
+  emit(WindowOpened{now});
   book_all(now);
   for (Replica& replica : replicas_) {
-    if (replica.busy()) emit(replica.catch_up(now));
+    catch_up(replica, now);
     replica.engine().pool().flush(now);
     replica.engine().pool().clear_account();
   }
   window_open_ = true;
+  if (ran_dry_ && now > kStart) push(now, EventKind::window_edge, {kRanDry});  // the traffic was over before the warm-up
 }
 
 void Simulation::close_window(Time now) {
@@ -155,19 +164,19 @@ void Simulation::close_window(Time now) {
   window_.end = now;
   window_closed_ = true;
   emit(WindowClosed{now});
+  push_own(now + window_.drain, EventKind::window_edge, {kDrained});
 }
 
-void Simulation::book_all(Time now) {
-  for (std::uint32_t slot = 0; slot < sessions_.slots(); ++slot) {
-    SessionRow& row = sessions_[SessionSlot{slot}];
-    if (!row.live) continue;
-    for (std::uint32_t thread = 0; thread < row.threads.size(); ++thread) book(SessionSlot{slot}, thread, now);
-  }
+// Carries out what a replica has done since it was last looked at.
+void Simulation::catch_up(Replica& replica, Time now) {
+  if (!replica.busy()) return;
+  const StepsRun fact = replica.catch_up(now);
+  if (!fact.ends.empty()) emit(fact);
 }
 
 void Simulation::flush_memory(Time now) {
   for (Replica& replica : replicas_) {
-    if (replica.busy()) emit(replica.catch_up(now));
+    catch_up(replica, now);
     kv::Pool& pool = replica.engine().pool();
     pool.flush(now);
     for (int state = 0; state < kKvStates; ++state) {
@@ -181,7 +190,7 @@ void Simulation::flush_memory(Time now) {
 
 void Simulation::sample(Time now) {
   for (Replica& replica : replicas_) {
-    if (replica.busy()) emit(replica.catch_up(now));
+    catch_up(replica, now);
     const serving::VllmV1::Load load = replica.engine().load();
     const kv::Pool& pool = replica.engine().pool();
     emit(ReplicaSampled{replica.id(), now, load.waiting, load.running, pool.usable_blocks(), pool.referenced_blocks(),
@@ -192,12 +201,16 @@ void Simulation::sample(Time now) {
 void Simulation::cut_all(Time now) {
   if (!window_open_) open_window(now);
   close_window(now);
+  std::vector<SessionSlot> live;
   for (std::uint32_t slot = 0; slot < sessions_.slots(); ++slot) {
-    if (sessions_[SessionSlot{slot}].live) end_session(SessionSlot{slot}, SessionEnd::cut, now);
+    if (sessions_[SessionSlot{slot}].live) live.push_back(SessionSlot{slot});
   }
+  // By arrival, because which slot a session has depends on how far ahead replicas were planned.
+  std::sort(live.begin(), live.end(), [this](SessionSlot a, SessionSlot b) { return sessions_[a].arrival < sessions_[b].arrival; });
+  for (const SessionSlot slot : live) end_session(slot, SessionEnd::cut, now);
   RunEnded ended{.at = now, .window_start = window_.start, .window_end = window_.end, .events = events_, .preemptions = preemptions_};
   for (Replica& replica : replicas_) {
-    if (replica.busy()) emit(replica.catch_up(now));
+    catch_up(replica, now);
     ended.steps += replica.steps();
     ended.changed_steps += replica.changed_steps();
     ended.evicted_blocks += replica.engine().pool().evicted_blocks();

@@ -20,7 +20,9 @@ namespace marea::cluster {
 enum class EventKind : std::uint8_t {
   window_edge,  // first: bookings up to an edge must not contain anything that happens at it
   step_end,     // frees memory and slots before anybody asks for them
-  wait_end,     // a tool, a person or a recorded time: the session goes on
+  tool_end,      // frees a worker before anybody asks for one
+  wait_end,      // a person or a recorded time: the session goes on
+  abandonment,   // after everything that still ended in time
   arrival,      // a new session
   routing,      // after all arrivals of the instant are known
   tool_dispatch,
@@ -68,6 +70,8 @@ class Simulation final : private serving::Future {
     std::uint32_t plan = 0;                      // tells the end of the current plan from ends that were cut off
     bool scheduled = false;                      // a scheduling event is under way
     std::vector<CallSlot> aborting;              // to be taken out of the engine at the next boundary
+    std::vector<CallSlot> left_out;   // decode, but are not in the step on the device
+    std::vector<CallSlot> returning;  // are in it again
     std::vector<CallSlot> leaving;               // preempted with a token on the device
     std::vector<std::pair<CallSlot, int>> dead;  // out of the engine, but still named by batches in flight for so many boundaries
   };
@@ -83,9 +87,11 @@ class Simulation final : private serving::Future {
 
   // simulation.cpp: the loop, the window, the end
   void dispatch(const Event& event);
+  bool goes_on() const;
   bool over() const;
   void open_window(Time now);
   void close_window(Time now);
+  void catch_up(Replica& replica, Time now);
   void book_all(Time now);
   void flush_memory(Time now);
   void sample(Time now);
@@ -119,13 +125,16 @@ class Simulation final : private serving::Future {
   void wake(Replica& replica, Time now);
   void schedule(Replica& replica, Time now);
   void decided(Replica& replica, const serving::Batch& batch, Time now);
+  LossCause loss_of(const CallRow& call, const Replica& replica) const;
   void start_on_device(Replica& replica, Time now);
+  void leave_out(Replica& replica, Time now);
   void boundary(Replica& replica, Time now);
   void emitted_first(Replica& replica, CallSlot call, Time now);
   void finish_call(Replica& replica, CallSlot call, Time now);
   void end_call(CallSlot call, CallEnd end, Time now);
   void abort_call(CallSlot call, CallEnd end, Time now);
   void left_engine(const Station& station, CallSlot slot);
+  void retire(Station& station, CallSlot slot);
   void bury(Station& station);
   std::size_t pool_named(const std::string& name) const;
 
@@ -152,10 +161,10 @@ class Simulation final : private serving::Future {
   };
   std::vector<NextStart> next_starts_;      // by class
   bool ran_dry_ = false;                    // a finite trace in lanes is used up: the window closes
-  std::vector<std::uint32_t> generations_;  // per session slot: tells events of an earlier session apart
   std::vector<Vertex> roots_;
   std::uint64_t arrivals_ = 0;  // of calls at engines: the order of first come, first served
   std::uint64_t session_arrivals_ = 0;
+  std::int64_t instant_ends_ = 0;   // sessions in a row that ended when they began
   std::int64_t measured_open_ = 0;  // sessions and calls that started inside the window and have not ended
   std::int64_t own_events_ = 0;     // samples and views in the queue: they do not keep a run alive
   bool window_open_ = false;

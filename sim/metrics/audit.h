@@ -45,6 +45,7 @@ class Audit {
     ClassId traffic;
     Time started;
     std::int64_t shareable = 0;
+    bool agents_seen = false;
     std::int64_t issued = 0;  // calls that the front end took
     std::int64_t ended = 0;   // of those
     std::int64_t completed = 0;

@@ -19,7 +19,7 @@ void CallMetrics::on(const cluster::CallEnded& call, bool good) {
     row.ttft.add(ttft);
     if (call.index == 0) row.ttft_first.add(ttft);
     if (call.known > 0) (2 * call.hit >= call.known ? row.warm : row.cold).add(ttft);
-    if (follows_wait(call.after)) row.resume.add(between(call.ready, call.first_token));
+    if (follows_wait(call.after)) row.resume.add(between(call.issued, call.first_token));
     row.prefill.add(between(call.scheduled, call.first_token));
   }
   switch (call.end) {

@@ -66,7 +66,7 @@ void Fingerprint::on(const cluster::SessionEnded& session) {
 }
 
 void Fingerprint::on(const cluster::CallEnded& call) {
-  constexpr std::size_t kFixed = 22;
+  constexpr std::size_t kFixed = 21;
   std::array<std::uint64_t, kFixed + cluster::kLossCauses + cluster::kCauses> words = {kCall,
                                                                                        call.traffic.value,
                                                                                        call.session_index,
@@ -82,7 +82,6 @@ void Fingerprint::on(const cluster::CallEnded& call) {
                                                                                        word(call.known),
                                                                                        word(call.preemptions),
                                                                                        word(call.issued),
-                                                                                       word(call.ready),
                                                                                        word(call.queued),
                                                                                        word(call.scheduled),
                                                                                        word(call.first_token),

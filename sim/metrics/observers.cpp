@@ -56,6 +56,8 @@ Observers::Observers(ObserverSetup setup)
 
 void Observers::on(const cluster::RunStarted& fact) { audit_.on(fact); }
 
+void Observers::on(const cluster::WindowOpened& fact) { window_.start = fact.at; }
+
 void Observers::on(const cluster::SessionStarted& fact) {
   audit_.on(fact);
   sessions_.on(fact, window_.contains(fact.at));

@@ -43,6 +43,7 @@ class Observers final : public cluster::Observer {
   explicit Observers(ObserverSetup setup);
 
   void on(const cluster::RunStarted& fact) override;
+  void on(const cluster::WindowOpened& fact) override;
   void on(const cluster::SessionStarted& fact) override;
   void on(const cluster::SessionEnded& fact) override;
   void on(const cluster::TimeBooked& fact) override;

@@ -36,7 +36,7 @@ inline bool met(const spec::Targets& targets, const cluster::CallEnded& call) {
   if (call.end != cluster::CallEnd::completed) return false;
   if (targets.ttft && call.first_token - call.issued > *targets.ttft) return false;
   if (targets.tpot && call.generated > 1 && call.last_token - call.first_token > *targets.tpot * (call.generated - 1)) return false;
-  return !(targets.resume && follows_wait(call.after) && call.first_token - call.ready > *targets.resume);
+  return !(targets.resume && follows_wait(call.after) && call.first_token - call.issued > *targets.resume);
 }
 
 }  // namespace marea::metrics

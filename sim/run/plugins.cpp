@@ -29,7 +29,7 @@ namespace {
 template <class Policy>
 PluginRow<cluster::RouterRecipe> router() {
   return {Policy::name, Policy::summary, [](Section& section) -> cluster::RouterRecipe {
-            return [params = Policy::Params::read(section)](const cluster::PrefixIndex& index) {
+            return [params = Policy::Params::read(section)](cluster::PrefixIndex& index) {
               return std::make_unique<Policy>(params, index);
             };
           }};

@@ -122,10 +122,11 @@ CREATE TABLE request (
   hit INTEGER NOT NULL,            -- prompt tokens from the prefix cache at the first admission
   known INTEGER NOT NULL,          -- prompt tokens that the session had computed before
   lost_eviction INTEGER NOT NULL, lost_other_replica INTEGER NOT NULL, lost_preemption INTEGER NOT NULL,
+  lost_partial_block INTEGER NOT NULL,
   preemptions INTEGER NOT NULL,
   compaction INTEGER NOT NULL,
   issued INTEGER NOT NULL,
-  ready INTEGER, queued INTEGER, scheduled INTEGER, first_token INTEGER, last_token INTEGER,
+  queued INTEGER, scheduled INTEGER, first_token INTEGER, last_token INTEGER,
   ended INTEGER NOT NULL,
   front_end INTEGER NOT NULL, queue_slots INTEGER NOT NULL, queue_blocks INTEGER NOT NULL, queue_budget INTEGER NOT NULL,
   queue_boundary INTEGER NOT NULL, prefill_new INTEGER NOT NULL, prefill_lost INTEGER NOT NULL, decode INTEGER NOT NULL,
@@ -168,9 +169,9 @@ CREATE VIEW memory_share AS        -- where the byte-time of the KV pools goes
 
 CREATE VIEW call_latency AS        -- ns; null where it was not reached
   SELECT run, class, session, thread, call, replica, prompt, output, hit, known,
-         lost_eviction + lost_other_replica + lost_preemption AS lost,
+         lost_eviction + lost_other_replica + lost_preemption + lost_partial_block AS lost,
          first_token - issued AS ttft,
-         CASE WHEN after IN ('tool', 'person', 'agents') THEN first_token - ready END AS resume,
+         CASE WHEN after IN ('tool', 'person', 'agents') THEN first_token - issued END AS resume,
          CASE WHEN generated > 1 THEN (last_token - first_token) / (generated - 1) END AS tpot,
          last_token - issued AS latency,
          scheduled - queued AS queue

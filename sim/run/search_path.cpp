@@ -23,9 +23,11 @@ std::string_view folder(Kind kind) {
 
 namespace {
 
+// Something that can be read: a file, or a pipe such as /dev/stdin.
 bool is_file(const fs::path& path) {
   std::error_code none;
-  return fs::is_regular_file(path, none);
+  const fs::file_status status = fs::status(path, none);
+  return fs::exists(status) && !fs::is_directory(status);
 }
 
 }  // namespace
@@ -44,7 +46,8 @@ std::optional<fs::path> SearchPath::find(Kind kind, std::string_view name, const
       if (is_file(file)) return file;
     }
   }
-  return std::nullopt;
+  // A file of another ending, or a pipe of any name; last, so that a name stays a name.
+  return is_file(beside / plain) ? std::optional(beside / plain) : std::nullopt;
 }
 
 std::optional<fs::path> SearchPath::find_file(std::string_view name, const fs::path& beside) const {

@@ -116,7 +116,6 @@ void RowSpool::call(const cluster::CallEnded& call) {
   put(call.preemptions);
   put(call.compaction ? 1 : 0);
   put(ticks(call.issued));
-  put(ticks(call.ready));
   put(ticks(call.queued));
   put(ticks(call.scheduled));
   put(ticks(call.first_token));

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <thread>
+#include <utility>
 
 #include "sim/base/error.h"
 
@@ -41,7 +45,33 @@ std::string advice(int code, int system_error, Duration patience) {
 
 }  // namespace
 
-Database::Database(const std::string& file, Access access, Duration patience) : file_(file), patience_(patience) {
+// How a lock is waited for.
+struct Database::Wait {
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kLong = std::chrono::seconds(2);  // after this somebody may wonder
+
+  Duration patience;
+  std::function<void()> waiting;
+  Clock::time_point begun{};
+  bool told = false;
+
+  // SQLite calls this as long as it gives 1; `times` counts from 0 for each lock.
+  static int again(void* self, int times) {
+    Wait& wait = *static_cast<Wait*>(self);
+    const auto now = Clock::now();
+    if (times == 0) wait.begun = now;
+    if (now - wait.begun >= wait.patience) return 0;
+    if (now - wait.begun >= kLong && !wait.told && wait.waiting) {
+      wait.told = true;
+      wait.waiting();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(1 + times, 50)));
+    return 1;
+  }
+};
+
+Database::Database(const std::string& file, Access access, Duration patience, std::function<void()> waiting)
+    : file_(file), wait_(std::make_unique<Wait>(Wait{patience, std::move(waiting)})) {
   int flags = access == Access::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   std::string target = file;
   if (access == Access::read_immutable) {
@@ -62,13 +92,33 @@ Database::Database(const std::string& file, Access access, Duration patience) : 
     }
   }
   sqlite3_extended_result_codes(handle_, 1);
-  sqlite3_busy_timeout(handle_, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(patience).count()));
+  sqlite3_busy_handler(handle_, &Wait::again, wait_.get());
 }
 
 Database::~Database() { sqlite3_close_v2(handle_); }
 
-Database::Database(Database&& other) noexcept : file_(std::move(other.file_)), patience_(other.patience_), handle_(other.handle_) {
-  other.handle_ = nullptr;
+Database::Database(Database&& other) noexcept
+    : file_(std::move(other.file_)), wait_(std::move(other.wait_)), handle_(std::exchange(other.handle_, nullptr)) {}
+
+bool Database::locked() const {
+  const int code = sqlite3_errcode(handle_) & 0xff;
+  return code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+void Database::remove(const std::string& file, const std::function<bool(Database&)>& in_use) noexcept {
+  std::error_code ignored;
+  try {
+    if (!std::filesystem::exists(file)) return;
+    Database database(file, Access::write, Duration{});
+    // In this mode a database with a write-ahead log is opened by one connection alone, and without shared memory.
+    database.execute("PRAGMA locking_mode = EXCLUSIVE");
+    database.execute("BEGIN EXCLUSIVE");
+    if (in_use(database)) return;
+    int keep_log = 1;  // closing would remove a log by its name, which may be that of a new file's log by then
+    sqlite3_file_control(database.handle_, "main", SQLITE_FCNTL_PERSIST_WAL, &keep_log);
+    for (const char* suffix : {"-wal", "-shm", "-journal", ""}) std::filesystem::remove(file + suffix, ignored);
+  } catch (const std::exception&) {
+  }
 }
 
 void Database::fail(std::string_view doing) const {
@@ -78,7 +128,7 @@ void Database::fail(std::string_view doing) const {
   throw StorageError(
       fmt::format("{}: cannot {} the store: {}{}; {}", file_, doing, reason,
                   (code & 0xff) == SQLITE_IOERR && system_error != 0 ? fmt::format(" ({})", std::strerror(system_error)) : "",
-                  advice(code, (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_FULL ? system_error : 0, patience_)));
+                  advice(code, (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_FULL ? system_error : 0, wait_->patience)));
 }
 
 void Database::execute(std::string_view sql) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -17,8 +19,9 @@ class Database {
  public:
   enum class Access { read, read_immutable, write };
 
-  // Opens `file` (which `write` creates when it is missing). Throws StorageError. `patience`: how long to wait for another process's lock.
-  Database(const std::string& file, Access access, Duration patience);
+  // Opens `file` (which `write` creates when it is missing). Throws StorageError. `patience`: how long to wait for another process's lock;
+  // `waiting` is called once when that takes more than two seconds.
+  Database(const std::string& file, Access access, Duration patience, std::function<void()> waiting = {});
   ~Database();
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
@@ -28,12 +31,18 @@ class Database {
   void execute(std::string_view sql);
   std::int64_t integer(std::string_view sql);  // first column of the first row
   std::int64_t last_row() const;
+  bool locked() const;  // the last error was another process's lock
   [[noreturn]] void fail(std::string_view doing) const;
+
+  // Removes a database with all that SQLite keeps beside it, unless another connection has it open or `in_use` says that it holds
+  // something. Never throws: a file that cannot be removed stays.
+  static void remove(const std::string& file, const std::function<bool(Database&)>& in_use) noexcept;
 
  private:
   friend class Statement;
+  struct Wait;
   std::string file_;
-  Duration patience_;
+  std::unique_ptr<Wait> wait_;  // where SQLite finds it while it waits for a lock
   sqlite3* handle_ = nullptr;
 };
 

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -41,23 +45,47 @@ Found look_at(const std::string& file) {
   return application == kApplicationId ? Found::store : Found::foreign;
 }
 
-Database open_checked(const std::string& file, Store::Mode mode, Duration patience) {
-  const Found found = look_at(file);
-  if (found == Found::foreign) throw StorageError(file + ": is not a store of marea and is left as it is; name another file with --db");
-  if (mode == Store::Mode::write) return Database(file, Database::Access::write, patience);
-  if (found == Found::nothing)
-    throw StorageError(file + ": there is no store here; \"marea run\" makes one, or name another file with --db");
+// Says why a store cannot be written, where the file system knows already.
+void require_writable(const std::string& file) {
+  constexpr std::string_view kAdvice = "name another file with --db, or store nothing with --db :memory:";
+  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  const auto denied = [](const std::string& path, int mode) { return ::faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) != 0; };
+  if (denied(folder, F_OK)) throw StorageError(fmt::format("{}: its folder cannot be found: {}; {}", file, std::strerror(errno), kAdvice));
+  if (std::filesystem::exists(file) && denied(file, W_OK))
+    throw StorageError(fmt::format("{}: is read-only and cannot be written: {}; {}", file, std::strerror(errno), kAdvice));
+  if (denied(folder, W_OK | X_OK))
+    throw StorageError(fmt::format("{}: is in a read-only folder and cannot be written: {}; {}", file, std::strerror(errno), kAdvice));
+}
+
+Database open_to_read(const std::string& file, Duration patience, std::function<void()> waiting) {
+  constexpr std::string_view kAnything = "SELECT count(*) FROM sqlite_master";
+  Database database(file, Database::Access::read, patience, std::move(waiting));
   try {
-    Database database(file, Database::Access::read, patience);
-    database.integer("SELECT count(*) FROM sqlite_master");
+    database.integer(kAnything);
     return database;
   } catch (const StorageError&) {
-    // In a folder that may not be written SQLite cannot share a write-ahead log; without one the file can be read as it lies.
-    if (std::filesystem::exists(file + "-wal")) throw;
-    Database database(file, Database::Access::read_immutable, patience);
-    database.integer("SELECT count(*) FROM sqlite_master");
-    return database;
+    // In a folder that may not be written, or on a full disk, SQLite cannot share a write-ahead log; without anything in the log the file
+    // can be read as it lies.
+    std::error_code none;
+    const std::string log = file + "-wal";
+    if (database.locked() || (std::filesystem::exists(log, none) && std::filesystem::file_size(log, none) > 0)) throw;
   }
+  Database as_it_lies(file, Database::Access::read_immutable, patience);
+  as_it_lies.integer(kAnything);
+  return as_it_lies;
+}
+
+Database open_checked(const std::string& file, Store::Mode mode, Duration patience, std::function<void()> waiting) {
+  const Found found = look_at(file);
+  if (found == Found::foreign) throw StorageError(file + ": is not a store of marea and is left as it is; name another file with --db");
+  if (mode == Store::Mode::write) {
+    require_writable(file);
+    return Database(file, Database::Access::write, patience, std::move(waiting));
+  }
+  if (found == Found::nothing)
+    throw StorageError(file + ": there is no store here; \"marea run\" makes one, or name another file with --db");
+  return open_to_read(file, patience, std::move(waiting));
 }
 
 // Brings the schema up to date. Another process may do the same at the same time, so the version is read again under the write lock.
@@ -243,7 +271,26 @@ std::string run_key(const RunRecord& run) {
   return metrics::combined_fingerprint({text});
 }
 
-Store::Store(const std::string& file, Mode mode, Duration patience) : database_(open_checked(file, mode, patience)) {
+Store::File::File(const std::string& path, Mode mode) : name(path) {
+  std::error_code none;
+  made = mode == Mode::write && !std::filesystem::exists(path, none);
+}
+
+Store::File::~File() {
+  if (!made) return;
+  Database::remove(name, [](Database& database) {
+    return database.integer("SELECT count(*) FROM sqlite_master WHERE name = 'run'") > 0 &&
+           database.integer("SELECT count(*) FROM run") > 0;
+  });
+}
+
+bool Store::File::replaced() const {
+  struct stat now {};
+  return ::stat(name.c_str(), &now) != 0 || now.st_dev != device || now.st_ino != inode;
+}
+
+Store::Store(const std::string& file, Mode mode, Duration patience, std::function<void()> waiting)
+    : file_(file, mode), database_(open_checked(file, mode, patience, std::move(waiting))) {
   const auto last = static_cast<std::int64_t>(schema_steps().size());
   const std::int64_t version = database_.integer("PRAGMA user_version");
   if (version > last)
@@ -260,11 +307,20 @@ Store::Store(const std::string& file, Mode mode, Duration patience) : database_(
   database_.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
   // Whether it can be written is asked now, not after an hour of simulating.
   Transaction trial(database_);
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return;  // removed already, as put() will find
+  file_.device = status.st_dev;
+  file_.inode = status.st_ino;
 }
 
 Store::Stored Store::put(const RunRecord& run, const metrics::Results& results, const MemoryReport& memory, RowSpool* rows,
                          const std::function<MetricText(std::string_view)>& text) {
   Transaction transaction(database_);
+  if (file_.replaced())
+    throw StorageError(
+        fmt::format("{}: was removed or replaced while the run went on, and the run is not stored; leave the store in place "
+                    "until marea is done, or name another file with --db",
+                    file()));
   Stored stored;
   if (!run.key.empty()) {
     Statement find(database_, "SELECT id, fingerprint, detail FROM run WHERE key = ?");
@@ -293,6 +349,7 @@ Store::Stored Store::put(const RunRecord& run, const metrics::Results& results, 
   insert_memory(database_, stored.id, memory);
   if (rows != nullptr) insert_rows(database_, stored.id, *rows);
   transaction.commit();
+  file_.made = false;
   return stored;
 }
 

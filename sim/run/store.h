@@ -55,9 +55,9 @@ class Store {
   enum class Mode { read, write };
 
   // Opens a store. `write` makes the file when it is missing and brings an older schema up to date; both refuse a file that is not
-  // a store without touching it, and a store of a newer marea. `patience`: how long to wait for another process's lock. Throws
-  // StorageError.
-  Store(const std::string& file, Mode mode, Duration patience = std::chrono::seconds(30));
+  // a store without touching it, and a store of a newer marea. `patience`: how long to wait for another process's lock; `waiting` is called
+  // when that is long enough to wonder. Throws StorageError. A file that was made here and into which nobody put a run goes away again.
+  Store(const std::string& file, Mode mode, Duration patience = std::chrono::seconds(30), std::function<void()> waiting = {});
 
   const std::string& file() const { return database_.file(); }
 
@@ -89,6 +89,19 @@ class Store {
             const std::function<void(const std::vector<Cell>&)>& row);
 
  private:
+  // The file as this object found it. Stands before the database, so that it ends after the connection is closed.
+  struct File {
+    File(const std::string& name, Mode mode);
+    ~File();
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    bool replaced() const;  // another file or none has its name now
+    std::string name;
+    bool made = false;  // here, and nothing was put into it yet
+    std::uint64_t device = 0, inode = 0;
+  };
+
+  File file_;
   Database database_;
 };
 

@@ -57,6 +57,7 @@ struct Batch {
   std::vector<Admission> admitted;  // in order
   std::vector<CallSlot> preempted;  // in order
   std::vector<Chunk> chunks;        // prefill work, in schedule order
+  std::vector<CallSlot> left_out;   // decoding calls that got nothing: they stand behind one that preempted itself
   HeadBlock head = HeadBlock::none;
 };
 

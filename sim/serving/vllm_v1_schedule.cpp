@@ -22,6 +22,7 @@ const Batch& VllmV1::State::schedule(Time now) {
   batch.admitted.clear();
   batch.preempted.clear();
   batch.chunks.clear();
+  batch.left_out.clear();
   batch.head = HeadBlock::none;
   head_tried = false;
   ++in_flight;

@@ -116,7 +116,9 @@ void VllmV1::State::resume_decodes() {
       newest().finishes.push_back(ref(id));
       continue;
     }
-    sequence.starved = params.async && sequence.scheduled != pool.ticks();
+    const bool left_out = sequence.scheduled != pool.ticks();
+    if (left_out) batch.left_out.push_back(sequence.request.call);
+    sequence.starved = params.async && left_out;
     starving |= sequence.starved;
     pool.start_decoding(sequence.table);
     group.join(id, sequence.serial, computed, pool.ticks(), pool.ticks() + left);

@@ -58,10 +58,8 @@ class JsonSax {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const Json::exception& error) {
-    std::string text = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 9: ..."
-    const std::size_t cut = text.find(": ");
     failed_at = static_cast<int>(std::min<std::size_t>(position, INT32_MAX));
-    return refuse("not valid JSON: " + (cut == std::string::npos ? text : text.substr(cut + 2)));
+    return refuse("not valid JSON: " + reason(error.what()));
   }
 
   std::string failure;
@@ -72,6 +70,17 @@ class JsonSax {
     std::uint32_t node = 0;
     std::uint32_t last = 0;
   };
+  // What the parser says, in words: "[json.exception.parse_error.101] parse error at line 1, column 9: syntax error while parsing value -
+  // invalid literal; last read: 'nop'; expected ..." without its own names, places (of no file) and what was read, which may be any bytes.
+  static std::string reason(std::string text) {
+    if (text.find("out_of_range") != std::string::npos) return "a number is too large";
+    if (const std::size_t cut = text.find(": "); cut != std::string::npos) text.erase(0, cut + 2);
+    if (const std::size_t read = text.find("; last read: "); read != std::string::npos) {
+      const std::size_t expected = text.rfind("; expected ");
+      text.erase(read, expected == std::string::npos || expected < read ? std::string::npos : expected - read);
+    }
+    return text;
+  }
   bool refuse(std::string message) {
     failure = std::move(message);
     return false;

@@ -48,6 +48,9 @@ class JsonRow {
   friend class JsonValue;
   friend class JsonSax;
   enum class Kind : std::uint8_t { null, boolean, integer, real, text, array, object };
+  struct Text {
+    std::uint32_t at, length;
+  };
   struct Node {
     Kind kind = Kind::null;
     std::uint32_t parent = 0;
@@ -57,9 +60,7 @@ class JsonRow {
     union {
       std::int64_t integer;
       double real;
-      struct {
-        std::uint32_t at, length;
-      } text;
+      Text text;
     };
     Node() : integer(0) {}
   };

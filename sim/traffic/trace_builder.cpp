@@ -76,7 +76,8 @@ void TraceBuilder::end(std::int64_t shareable) {
   trace_.sessions.push_back({trace_.steps.size(), trace_.edges.size(), trace_.threads.size(), 0, std::nullopt});
 }
 
-void TraceBuilder::skip() {
+void TraceBuilder::skip(const ConfigError& error) {
+  if (skipped_++ == 0) first_skipped_ = error.what();
   note("bad rows skipped");
   if (open_ && trace_.steps.size() > trace_.sessions.back().first_step) note("sessions left out because of a bad row");
   drop();
@@ -130,6 +131,10 @@ void TraceBuilder::note(std::string_view text, std::int64_t count) {
 
 Trace TraceBuilder::finish() {
   drop();
+  if (trace_.size() == 0 && skipped_ > 0)
+    throw ConfigError({file_}, "",
+                      fmt::format("holds no sessions: {} {} skipped as bad rows; the first: {}", skipped_,
+                                  skipped_ == 1 ? "row was" : "rows were", first_skipped_));
   return std::move(trace_);
 }
 

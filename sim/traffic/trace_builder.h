@@ -44,6 +44,7 @@ class TraceBuilder {
   std::uint64_t own(std::uint64_t key) const;
 
   void note(std::string_view text, std::int64_t count = 1);
+  // Throws ConfigError when rows were skipped and no session is left.
   Trace finish();
 
   // Runs `row` on a line or row; with `skip_bad_rows` a ConfigError drops the open session and is counted.
@@ -55,8 +56,8 @@ class TraceBuilder {
     }
     try {
       row();
-    } catch (const ConfigError&) {
-      skip();
+    } catch (const ConfigError& error) {
+      skip(error);
     }
   }
   // All lines of a file but blank ones.
@@ -78,9 +79,9 @@ class TraceBuilder {
       const int line = table.mark(0).line;
       try {
         if (!table.next()) break;
-      } catch (const ConfigError&) {
+      } catch (const ConfigError& error) {
         if (table.mark(0).line == line) throw;
-        skip();
+        skip(error);
         continue;
       }
       guard(row);
@@ -88,7 +89,7 @@ class TraceBuilder {
   }
 
  private:
-  void skip();
+  void skip(const ConfigError& error);
   std::uint32_t step(Trace::Step step);
   void find_known();
   [[noreturn]] void fail(std::string_view message) const;
@@ -100,6 +101,8 @@ class TraceBuilder {
   bool open_ = false;
   std::uint64_t piece_mark_ = 0, call_mark_ = 0;
   Duration waited_{};  // by the open session
+  std::int64_t skipped_ = 0;
+  std::string first_skipped_;  // what was wrong with it
 };
 
 }  // namespace marea::traffic

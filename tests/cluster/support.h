@@ -120,7 +120,7 @@ inline serving::SchedulerRecipe first_come() {
 }
 
 inline cluster::RouterRecipe in_turn() {
-  return [](const cluster::PrefixIndex& index) {
+  return [](cluster::PrefixIndex& index) {
     return std::make_unique<cluster::routers::RoundRobin>(cluster::routers::RoundRobin::Params{}, index);
   };
 }

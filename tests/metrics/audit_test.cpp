@@ -71,7 +71,6 @@ const std::vector<Violation>& violations() {
       {"a session completed without all its calls", [](Story& s) { nth<SessionEnded>(s).calls_planned = 3; }},
       {"a call ended that was not issued", [](Story& s) { erase_nth<ContextGrew>(s, 1); }},
       {"the bookings of a call do not sum to its life", [](Story& s) { part(nth<CallEnded>(s).booked, Cause::decode) -= Duration{1}; }},
-      {"a call was issued before its wait ended", [](Story& s) { nth<CallEnded>(s, 1).ready = at(211); }},
       {"a call was queued before it was issued", [](Story& s) { nth<CallEnded>(s).queued = at(99); }},
       {"a call was scheduled before it was queued", [](Story& s) { nth<CallEnded>(s).scheduled = at(109); }},
       {"a call emitted a token before it was scheduled", [](Story& s) { nth<CallEnded>(s).first_token = at(119); }},

@@ -81,7 +81,7 @@ inline Story two_calls() {
   call.replica = ReplicaId{0};
   call.prompt = 10;
   call.output = call.generated = 3;
-  call.issued = call.ready = at(100);
+  call.issued = at(100);
   call.queued = at(110);
   call.scheduled = at(120);
   call.first_token = at(140);
@@ -103,7 +103,7 @@ inline Story two_calls() {
   call.hit = 12;
   call.lost = {1, 0, 0};
   call.output = call.generated = 1;
-  call.issued = call.ready = at(210);
+  call.issued = at(210);
   call.queued = call.scheduled = at(220);
   call.first_token = call.last_token = call.at = at(240);
   call.booked = booked({{Cause::front_end, 10}, {Cause::prefill_lost, 5}, {Cause::prefill_new, 15}});

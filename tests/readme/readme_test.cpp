@@ -13,7 +13,7 @@ TEST_CASE("the router of the README serves every call and uses every replica") {
     return kStart + std::chrono::milliseconds(index);
   });
   cluster::Setup setup = test::small_cluster(test::engine(8), Seconds{0.005}, std::move(load), 4);
-  setup.pools[0].router = [](const cluster::PrefixIndex& index) {
+  setup.pools[0].router = [](cluster::PrefixIndex& index) {
     return std::make_unique<cluster::routers::PowerOfThree>(cluster::routers::PowerOfThree::Params{}, index);
   };
   test::Collected seen;

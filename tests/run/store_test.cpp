@@ -150,7 +150,6 @@ TEST_CASE("rows of sessions, calls and steps arrive with every column where it b
   refused.prompt = 9;
   refused.lost = {1, 2, 3};
   refused.issued = Time(Duration(4));
-  refused.ready = refused.issued;
   refused.queued = refused.scheduled = refused.first_token = refused.last_token = kNever;
   refused.at = Time(Duration(6));
   refused.booked[static_cast<std::size_t>(cluster::Cause::preempted)] = Duration(2);
@@ -244,9 +243,42 @@ TEST_CASE("files that are not stores are refused and left as they are") {
     CHECK_THROWS_AS(Store(file, Store::Mode::read), StorageError);
   }
   CHECK(contains(refusal(folder.path()), "is a folder"));
-  CHECK(contains(refusal(folder.file("no/such/folder/s.sqlite")), "cannot be opened"));
+  CHECK(contains(refusal(folder.file("no/such/folder/s.sqlite")), "its folder cannot be found"));
   CHECK_THROWS_WITH_AS(Store(folder.file("missing.sqlite"), Store::Mode::read), doctest::Contains("there is no store here"), StorageError);
   CHECK_FALSE(std::filesystem::exists(folder.file("missing.sqlite")));
+}
+
+TEST_CASE("a file made for a run that was not stored goes away, a file that was there stays") {
+  const Folder folder;
+  const std::string file = folder.file("s.sqlite");
+  CHECK(refusal(file) == "accepted");
+  CHECK(std::filesystem::is_empty(folder.path()));
+  {
+    Store maker(file, Store::Mode::write);
+    CHECK(std::filesystem::exists(file));
+    Store other(file, Store::Mode::write);
+    other.put(record(), results(), memory(), nullptr, text);
+  }
+  CHECK(number(file, "SELECT count(*) FROM run") == 1);
+  const std::string second = folder.file("t.sqlite");
+  std::optional<Store> user;
+  {
+    Store maker(second, Store::Mode::write);
+    user.emplace(second, Store::Mode::write);
+  }
+  CHECK(std::filesystem::exists(second));  // it is in use
+  user->put(record(), results(), memory(), nullptr, text);
+  CHECK(number(second, "SELECT count(*) FROM run") == 1);
+}
+
+TEST_CASE("a run is not put into a store that was removed meanwhile") {
+  const Folder folder;
+  const std::string file = folder.file("s.sqlite");
+  Store store(file, Store::Mode::write);
+  store.put(record(1), results(), memory(), nullptr, text);
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file + suffix);
+  CHECK_THROWS_WITH_AS(store.put(record(2), results(), memory(), nullptr, text), doctest::Contains("was removed or replaced"),
+                       StorageError);
 }
 
 TEST_CASE("an empty file becomes a store") {
@@ -277,7 +309,7 @@ TEST_CASE("an older schema is brought up to date with its runs, a newer one is r
     CHECK(number(file, "SELECT count(*) FROM runs") == 1);
   }
   const std::string newer = folder.file("new.sqlite");
-  CHECK(refusal(newer) == "accepted");
+  Store(newer, Store::Mode::write).put(record(), results(), memory(), nullptr, text);
   {
     Database database(newer, Database::Access::write, std::chrono::seconds(1));
     database.execute("PRAGMA user_version = 99");

@@ -85,7 +85,6 @@ inline void add_calls(run::RowSpool& rows, std::int64_t count, std::int64_t firs
     call.hit = i % 1024;
     call.known = 900;
     call.issued = Time(Duration(1'000'000'007 * i));
-    call.ready = call.issued;
     call.queued = call.issued + Duration(16'000'000);
     call.scheduled = call.queued + Duration(1'234'567);
     call.first_token = call.scheduled + Duration(45'678'901);

@@ -57,7 +57,7 @@ TEST_CASE("a wrong row of a JSON trace is named by line and path") {
   CHECK(message<Mooncake>(kGood + mooncake("4", "600", "2", "[1]")) ==
         "2: timestamp: earlier than the row before; rows must be in order of time");
   CHECK(message<Mooncake>(mooncake("NaN", "600", "2", "[1]")).find("not valid JSON") != std::string::npos);
-  CHECK(message<Mooncake>(mooncake("1e999", "600", "2", "[1]")).find("not valid JSON") != std::string::npos);
+  CHECK(message<Mooncake>(mooncake("1e999", "600", "2", "[1]")).ends_with(": not valid JSON: a number is too large"));
   CHECK(message<Mooncake>(mooncake("-1", "600", "2", "[1]")).starts_with("1: timestamp: -1 is out of range"));
   CHECK(message<Mooncake>("{\"timestamp\": 5}\n") == "1: `input_length` is missing");
   CHECK(message<Mooncake>("{\"timestamp\": 5, \"timestamp\": 6}\n").find("the key `timestamp` is given twice") != std::string::npos);

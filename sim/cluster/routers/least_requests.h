@@ -13,7 +13,7 @@ class LeastRequests final : public Router {
   struct Params {
     static Params read(Section&) { return {}; }
   };
-  LeastRequests(const Params&, const PrefixIndex&) {}
+  LeastRequests(const Params&, PrefixIndex&) {}
 
   std::size_t route(const RoutedCall&, std::span<const ReplicaView> replicas, RandomStream&) override { return least_requests(replicas); }
 };

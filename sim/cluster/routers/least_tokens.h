@@ -1,4 +1,4 @@
-// Least tokens: the replica with the fewest tokens queued and held by running calls.
+// Least tokens: the replica with the fewest prompt tokens in its waiting and running calls.
 #pragma once
 
 #include "sim/base/section.h"
@@ -9,11 +9,11 @@ namespace marea::cluster::routers {
 class LeastTokens final : public Router {
  public:
   static constexpr std::string_view name = "least-tokens";
-  static constexpr std::string_view summary = "the replica with the fewest tokens queued and held by running calls";
+  static constexpr std::string_view summary = "the replica with the fewest prompt tokens in its waiting and running calls";
   struct Params {
     static Params read(Section&) { return {}; }
   };
-  LeastTokens(const Params&, const PrefixIndex&) {}
+  LeastTokens(const Params&, PrefixIndex&) {}
 
   std::size_t route(const RoutedCall&, std::span<const ReplicaView> replicas, RandomStream&) override {
     const auto least =

@@ -13,7 +13,7 @@ class PowerOfTwo final : public Router {
   struct Params {
     static Params read(Section&) { return {}; }
   };
-  PowerOfTwo(const Params&, const PrefixIndex&) {}
+  PowerOfTwo(const Params&, PrefixIndex&) {}
 
   std::size_t route(const RoutedCall&, std::span<const ReplicaView> replicas, RandomStream& draws) override {
     if (replicas.size() == 1) return 0;

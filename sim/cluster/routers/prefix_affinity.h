@@ -2,7 +2,7 @@
 // evicted since.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <unordered_map>
 
 #include "sim/base/section.h"
@@ -19,7 +19,7 @@ class PrefixAffinity final : public Router {
   struct Params {
     Balance balance;
     std::int64_t chunk = 1024;          // tokens compared at a time
-    std::int64_t remembered = 1 << 20;  // chunks, oldest forgotten first
+    std::int64_t remembered = 1 << 20;  // chunks, the least recently sent forgotten first
 
     static Params read(Section& section) {
       Params params;
@@ -29,7 +29,7 @@ class PrefixAffinity final : public Router {
       return params;
     }
   };
-  PrefixAffinity(const Params& params, const PrefixIndex&) : params_(params) {}
+  PrefixAffinity(const Params& params, PrefixIndex&) : params_(params) {}
 
   std::size_t route(const RoutedCall& call, std::span<const ReplicaView> replicas, RandomStream&) override {
     hash_chunks(call);
@@ -38,20 +38,33 @@ class PrefixAffinity final : public Router {
       for (const std::uint64_t chunk : chunks_) {
         const auto found = sent_.find(chunk);
         if (found == sent_.end()) break;
-        chosen = found->second;
+        chosen = found->second.replica;
       }
     }
-    for (const std::uint64_t chunk : chunks_) {
-      if (sent_.insert_or_assign(chunk, chosen).second) order_.push_back(chunk);
-    }
-    while (order_.size() > static_cast<std::size_t>(params_.remembered)) {
-      sent_.erase(order_.front());
-      order_.pop_front();
-    }
+    for (const std::uint64_t chunk : chunks_) remember(chunk, chosen);
     return chosen;
   }
 
  private:
+  struct Sent {
+    std::size_t replica = 0;
+    std::list<std::uint64_t>::iterator place;
+  };
+
+  void remember(std::uint64_t chunk, std::size_t replica) {
+    const auto [entry, added] = sent_.try_emplace(chunk);
+    if (added) {
+      entry->second.place = order_.insert(order_.end(), chunk);
+    } else {
+      order_.splice(order_.end(), order_, entry->second.place);
+    }
+    entry->second.replica = replica;
+    if (order_.size() > static_cast<std::size_t>(params_.remembered)) {
+      sent_.erase(order_.front());
+      order_.pop_front();
+    }
+  }
+
   // One hash per whole chunk of the prompt, each of everything up to its end; the prompt as a whole counts as a chunk if it is shorter than
   // one.
   void hash_chunks(const RoutedCall& call) {
@@ -83,8 +96,8 @@ class PrefixAffinity final : public Router {
   }
 
   Params params_;
-  std::unordered_map<std::uint64_t, std::size_t> sent_;  // looked up by key only, never walked
-  std::deque<std::uint64_t> order_;
+  std::unordered_map<std::uint64_t, Sent> sent_;  // looked up by key only, never walked
+  std::list<std::uint64_t> order_;                // least recently sent first
   std::vector<std::uint64_t> chunks_;
 };
 

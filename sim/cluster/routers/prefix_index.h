@@ -13,7 +13,7 @@ class PrefixIndexAffinity final : public Router {
   static constexpr std::string_view summary =
       "the replica that holds the longest prefix of the prompt now (true index), unless loads are out of balance";
   using Params = Balance;
-  PrefixIndexAffinity(const Params& balance, const PrefixIndex& index) : balance_(balance), index_(&index) {}
+  PrefixIndexAffinity(const Params& balance, PrefixIndex& index) : balance_(balance), index_(&index) {}
 
   std::size_t route(const RoutedCall& call, std::span<const ReplicaView> replicas, RandomStream&) override {
     if (balance_.lost(replicas)) return least_requests(replicas);
@@ -31,7 +31,7 @@ class PrefixIndexAffinity final : public Router {
 
  private:
   Balance balance_;
-  const PrefixIndex* index_;
+  PrefixIndex* index_;
 };
 
 }  // namespace marea::cluster::routers

@@ -13,7 +13,7 @@ class RoundRobin final : public Router {
   struct Params {
     static Params read(Section&) { return {}; }
   };
-  RoundRobin(const Params&, const PrefixIndex&) {}
+  RoundRobin(const Params&, PrefixIndex&) {}
 
   std::size_t route(const RoutedCall&, std::span<const ReplicaView> replicas, RandomStream&) override { return next_++ % replicas.size(); }
 

@@ -13,7 +13,7 @@ class SessionAffinity final : public Router {
   static constexpr std::string_view summary =
       "the replica of the session's last call, unless loads are out of balance; else the fewest requests";
   using Params = Balance;
-  SessionAffinity(const Params& balance, const PrefixIndex&) : balance_(balance) {}
+  SessionAffinity(const Params& balance, PrefixIndex&) : balance_(balance) {}
 
   std::size_t route(const RoutedCall& call, std::span<const ReplicaView> replicas, RandomStream&) override {
     if (call.previous && !balance_.lost(replicas)) return *call.previous;
