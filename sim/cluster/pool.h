@@ -13,7 +13,11 @@ namespace marea::cluster {
 
 struct Simulation::Pool final : public PrefixIndex {
   Pool(PoolSetup&& pool_setup, std::size_t first_replica, Simulation& owner)
-      : setup(std::move(pool_setup)), first(first_replica), simulation(&owner), scheduler(setup.scheduler(owner)), router(setup.router(*this)) {
+      : setup(std::move(pool_setup)),
+        first(first_replica),
+        simulation(&owner),
+        scheduler(setup.scheduler(owner)),
+        router(setup.router(*this)) {
     setup.engine.keyed_order = scheduler->keyed();
     live.resize(static_cast<std::size_t>(setup.replicas));
     snapshot = live;

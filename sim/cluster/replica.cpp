@@ -8,6 +8,17 @@ namespace marea::cluster {
 
 namespace {
 
+// A step longer than this is no step of a machine that anybody would run.
+constexpr Seconds kLongestStep{1e6};
+
+Duration step_time(Seconds price) {
+  if (price > kLongestStep) {
+    throw ConfigError({}, "cluster.node.device",
+                      "one step of an engine would take more than 11 days on this device; raise its bandwidth and FLOP/s");
+  }
+  return to_clock(price);
+}
+
 constexpr std::size_t next(std::size_t slot) { return slot == 2 ? 0 : slot + 1; }
 
 std::size_t cause_of(serving::HeadBlock head) {
@@ -54,12 +65,12 @@ Time Replica::plan(std::int64_t limit) {
   done_ = 0;
   const std::int64_t repeats = limit > 0 ? engine_.repeats(limit) : 0;
   if (repeats == 0) {
-    ends_.push_back(start_ + to_clock(cost_->price(sums_)));
+    ends_.push_back(start_ + step_time(cost_->price(sums_)));
   } else {
     cost::DecodeRun run(*cost_, sums_, engine_.windowed_growth());
     Time end = start_;
     for (std::int64_t step = 0; step <= repeats; ++step) {
-      end += to_clock(run.next());
+      end += step_time(run.next());
       ends_.push_back(end);
     }
   }

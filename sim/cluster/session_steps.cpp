@@ -197,9 +197,10 @@ void Simulation::end_session(SessionSlot slot, SessionEnd end, Time now) {
   if (end == SessionEnd::cut) return;
   instant_ends_ = row.started == now ? instant_ends_ + 1 : 0;
   if (instant_ends_ > kMostInstantEnds) {
-    throw ConfigError({}, "traffic." + classes_[traffic.value].name,
-                      "a million sessions in a row ended at the instant they began, so time stands still; all their calls are refused (longer than "
-                      "serving.max_length), or they are abandoned at once");
+    throw ConfigError(
+        {}, "traffic." + classes_[traffic.value].name,
+        "a million sessions in a row ended at the instant they began, so time stands still; all their calls are refused (longer than "
+        "serving.max_length), or they are abandoned at once");
   }
   classes_[traffic.value].load->ended(now);
   arm(traffic, now);

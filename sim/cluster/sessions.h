@@ -48,7 +48,7 @@ struct SessionRow {
   traffic::Session session;
   ClassId traffic;
   bool live = false;
-  bool measured = false;  // started inside the window
+  bool measured = false;         // started inside the window
   std::uint32_t generation = 0;  // tells events of an earlier session in this slot apart
   Time started;
   std::uint64_t arrival = 0;  // order in which sessions started
@@ -65,18 +65,18 @@ struct CallRow {
   SessionSlot session;
   Vertex vertex = 0;
   std::size_t pool = 0;
-  ReplicaId made_on;  // replica on which the KV of the context so far was made
-  bool zombie = false;                  // aborted, but still in an engine
-  bool measured = false;                // issued inside the window
-  bool prefilled = false;               // has emitted a token since its last admission
-  std::int64_t computed = 0;            // tokens computed since its last admission, prefill only
-  std::int64_t lost_mark = 0;           // leading tokens that were computed before: computing them again is lost work
+  ReplicaId made_on;           // replica on which the KV of the context so far was made
+  bool zombie = false;         // aborted, but still in an engine
+  bool measured = false;       // issued inside the window
+  bool prefilled = false;      // has emitted a token since its last admission
+  std::int64_t computed = 0;   // tokens computed since its last admission, prefill only
+  std::int64_t lost_mark = 0;  // leading tokens that were computed before: computing them again is lost work
   LossCause loss = LossCause::eviction;
-  bool left_out = false;    // decodes, but got nothing in the last schedule
-  Time left_out_since;      // its last token
-  serving::Chunk chunk;  // of the step on the device
-  QueueTotals queue_at;  // reading when it was queued
-  CallEnded fact;        // grows with the call
+  bool left_out = false;  // decodes, but got nothing in the last schedule
+  Time left_out_since;    // its last token
+  serving::Chunk chunk;   // of the step on the device
+  QueueTotals queue_at;   // reading when it was queued
+  CallEnded fact;         // grows with the call
 };
 
 // Rows with free lists; ids are used again and the vectors in a row keep their capacity. Rows never move: engines hold views of a session's

@@ -20,9 +20,9 @@ namespace marea::cluster {
 enum class EventKind : std::uint8_t {
   window_edge,  // first: bookings up to an edge must not contain anything that happens at it
   step_end,     // frees memory and slots before anybody asks for them
-  tool_end,      // frees a worker before anybody asks for one
-  wait_end,      // a person or a recorded time: the session goes on
-  abandonment,   // after everything that still ended in time
+  tool_end,     // frees a worker before anybody asks for one
+  wait_end,     // a person or a recorded time: the session goes on
+  abandonment,  // after everything that still ended in time
   arrival,      // a new session
   routing,      // after all arrivals of the instant are known
   tool_dispatch,
@@ -70,8 +70,8 @@ class Simulation final : private serving::Future {
     std::uint32_t plan = 0;                      // tells the end of the current plan from ends that were cut off
     bool scheduled = false;                      // a scheduling event is under way
     std::vector<CallSlot> aborting;              // to be taken out of the engine at the next boundary
-    std::vector<CallSlot> left_out;   // decode, but are not in the step on the device
-    std::vector<CallSlot> returning;  // are in it again
+    std::vector<CallSlot> left_out;              // decode, but are not in the step on the device
+    std::vector<CallSlot> returning;             // are in it again
     std::vector<CallSlot> leaving;               // preempted with a token on the device
     std::vector<std::pair<CallSlot, int>> dead;  // out of the engine, but still named by batches in flight for so many boundaries
   };
@@ -159,8 +159,8 @@ class Simulation final : private serving::Future {
     Time at = kNever;
     std::uint32_t version = 0;  // tells the start that is due from one that was brought forward
   };
-  std::vector<NextStart> next_starts_;      // by class
-  bool ran_dry_ = false;                    // a finite trace in lanes is used up: the window closes
+  std::vector<NextStart> next_starts_;  // by class
+  bool ran_dry_ = false;                // a finite trace in lanes is used up: the window closes
   std::vector<Vertex> roots_;
   std::uint64_t arrivals_ = 0;  // of calls at engines: the order of first come, first served
   std::uint64_t session_arrivals_ = 0;

@@ -118,7 +118,8 @@ void Audit::check_tokens(const cluster::CallEnded& call, const Session& owner) c
   require(call.known >= 0 && call.known <= call.prompt, "a call knows more than its prompt", call);
   require(call.hit >= 0 && call.hit < call.prompt, "the cache gave the whole prompt of a call", call);
   // Sub-agents that run side by side may find what a sibling computed, which none of them is said to know.
-  require(call.hit <= std::max(call.known, owner.shareable) || owner.agents_seen, "the cache gave tokens that were neither known nor shared", call);
+  require(call.hit <= std::max(call.known, owner.shareable) || owner.agents_seen,
+          "the cache gave tokens that were neither known nor shared", call);
   for (const std::int64_t lost : call.lost) require(lost >= 0, "a call lost a negative number of tokens", call);
 }
 

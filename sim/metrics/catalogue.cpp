@@ -112,7 +112,8 @@ constexpr Metric kTable[] = {
      "come on top.",
      Kind::value, Better::neither},
     {"recompute_tokens", "tok", "cause", kAdmitted,
-     "Prompt tokens that the session had computed before and that were computed again; cause: eviction (without prefix caching: all), other_replica, preemption, partial_block (the tail that fills no whole block, which no engine keeps).",
+     "Prompt tokens that the session had computed before and that were computed again; cause: eviction (without prefix caching: all), "
+     "other_replica, preemption, partial_block (the tail that fills no whole block, which no engine keeps).",
      Kind::value, Better::smaller, Across::sum},
     {"lost_token_share", "1", kClass, kAdmitted, "recompute_tokens over prompt tokens.", Kind::value, Better::smaller},
 

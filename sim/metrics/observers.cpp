@@ -167,6 +167,8 @@ Results Observers::finish() {
   report_notes(results);
   results.fingerprint = fingerprint_.digits();
   results.load_mode = load_mode_;
+  results.window_start = window_.start;
+  results.window_end = window_.end;
   return results;
 }
 

@@ -67,7 +67,9 @@ struct Results {
   std::vector<SketchData> sketches;
   std::vector<Note> notes;  // what was assumed, refused, cut, left out; with counts
   std::string fingerprint;  // 32 hexadecimal digits
-  std::string load_mode;    // "coders: open poisson 0.05 /s; chat: 64 lanes"
+  Time window_start;        // what was measured: [window_start, window_end)
+  Time window_end;
+  std::string load_mode;  // "coders: open poisson 0.05 /s; chat: 64 lanes"
 };
 
 }  // namespace marea::metrics

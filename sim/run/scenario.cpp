@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+constexpr std::int64_t kMostSamples = 1'000'000;  // of a run with a stated duration
 
 void read_service(const Value& value, Scenario::State& state, spec::Format& weights, spec::Format& kv) {
   Section section(value);
@@ -124,7 +124,11 @@ void read_serving(const std::optional<Value>& value, Scenario::State& state) {
   round_robin.text = "round-robin";
   state.router = read_plugin<cluster::RouterRecipe>(router ? *router : Value(round_robin, "serving.router"), routers(), "router",
                                                     [&](Section& common) {
-                                                      if (const auto age = common.optional("view_age")) state.view_age = age->duration();
+                                                      if (const auto age = common.optional("view_age")) {
+                                                        state.view_age = age->duration();
+                                                        if (state.view_age > Duration{} && state.view_age < std::chrono::microseconds(100))
+                                                          age->fail("a view is either live (0 s) or at least 100 us old");
+                                                      }
                                                       if (const auto sticky = common.optional("sticky_agents"))
                                                         state.sticky_agents = sticky->boolean();
                                                     });
@@ -168,7 +172,13 @@ void read_run(const std::optional<Value>& value, Scenario::State& state) {
   if (const auto drain = section.optional("drain")) state.window.drain = drain->duration();
   if (const auto start = section.optional("start")) state.stationary = start->one_of({"empty", "stationary"}, "start") == "stationary";
   if (const auto seed = section.optional("seed")) state.seed = static_cast<std::uint64_t>(seed->integer(0, INT64_MAX));
-  if (const auto sample = section.optional("sample")) state.sample_period = sample->duration();
+  if (const auto sample = section.optional("sample")) {
+    state.sample_period = sample->duration();
+    const Duration shortest = state.window.end == kNever ? std::chrono::milliseconds(1) : since_start(state.window.end) / kMostSamples;
+    if (state.sample_period > Duration{} && state.sample_period < shortest) {
+      sample->fail(fmt::format("this would take more than {} samples; take at least {}, or 0 s for none", kMostSamples, show(shortest)));
+    }
+  }
   section.close();
 }
 
@@ -238,6 +248,30 @@ void fill(Tree& tree, std::string_view section, std::string_view key, std::strin
   map->entries.push_back({std::string(key), {}, std::move(value)});
 }
 
+// The host times in force, also where they come from the device.
+void fill_host(const spec::HostCost& host, Tree& tree) {
+  Tree* serving = tree.find("serving");
+  Tree map;
+  map.kind = Tree::Kind::map;
+  const auto add = [&](std::string_view key, std::string text) {
+    Tree value;
+    value.kind = Tree::Kind::scalar;
+    value.text = std::move(text);
+    map.entries.push_back({std::string(key), {}, std::move(value)});
+  };
+  add("step", exact(to_clock(host.step)));
+  add("sequence", exact(to_clock(host.sequence)));
+  add("layer", exact(to_clock(host.layer)));
+  add("admission", exact(to_clock(host.admission)));
+  add("overlaps", host.overlaps ? "true" : "false");
+  if (Tree* given = serving->find("host")) {
+    merge(map, *given);
+    *given = std::move(map);
+  } else {
+    serving->entries.push_back({"host", {}, std::move(map)});
+  }
+}
+
 void fill_defaults(const Scenario::State& state, spec::Format kv, Tree& tree) {
   const auto tokens = [](std::int64_t value) { return std::to_string(value) + " tok"; };
   const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
@@ -256,6 +290,7 @@ void fill_defaults(const Scenario::State& state, spec::Format kv, Tree& tree) {
   fill(tree, "serving", "chunked_prefill", flag(engine.chunked_prefill));
   fill(tree, "serving", "prefix_caching", flag(engine.prefix_caching));
   fill(tree, "serving", "front_end", exact(state.front_end));
+  fill_host(state.host, tree);
   fill(tree, "serving", "scheduler", "fcfs");
   fill(tree, "serving", "router", "round-robin");
   fill(tree, "kv", "memory_fraction", fmt::format("{}", state.pools.front().limits.memory_fraction));

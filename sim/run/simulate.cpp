@@ -46,6 +46,13 @@ cost::MemoryAccount account_of(const Scenario::State& state, const PoolSpec& poo
   return cost::account(state.model, state.node.device, pool.deployment, pool.limits);
 }
 
+bool nothing_measured(const metrics::Results& results) {
+  for (const metrics::MetricValue& metric : results.metrics) {
+    if ((metric.name == "sessions_started" || metric.name == "calls_started") && metric.value > 0) return false;
+  }
+  return true;
+}
+
 // Replications after the first draw everything anew.
 std::uint64_t seed_of(std::uint64_t seed, int replication) {
   return replication == 0 ? seed : RandomStream(seed, "replication", static_cast<std::uint64_t>(replication)).bits();
@@ -174,6 +181,7 @@ RunOutput simulate(const Scenario& scenario, const RunOptions& options) {
     }
   }
   output.work = work.work;
+  if (nothing_measured(output.results)) output.results.notes.push_back({"no session and no call started inside the measuring window", 0});
   output.memory = memory_report(scenario);
   output.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return output;

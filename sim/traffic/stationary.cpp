@@ -119,6 +119,7 @@ Stationary::Stationary(Source& source, std::uint64_t seed, std::uint32_t traffic
     sum += to_seconds(duration).count();
     cumulative_.push_back(sum);
   }
+  if (sum == 0) throw ConfigError({}, "run.start", "`stationary` needs sessions that take time, and those of this traffic end at once");
   mean_ = Seconds{sum / static_cast<double>(candidates)};
 }
 

@@ -104,6 +104,80 @@ TEST_CASE("skipping ahead equals stepping, to the fingerprint and to every metri
   }
 }
 
+TEST_CASE("skipping equals stepping for a router that asks the replicas, with sessions cut and abandoned") {
+  for (int seed = 1; seed <= 3; ++seed) {
+    const run::Scenario tight = scenario(fmt::format(R"(name: tight
+service: {{model: llama-3.1-8b, weights: bf16}}
+cluster: {{node: hgx-h100, pools: [{{name: main, replicas: 4}}]}}
+serving: {{router: prefix-index, max_length: 2000 tok, front_end: 0 ms}}
+kv: {{blocks: 300}}
+traffic:
+  - name: chat
+    lanes: {{count: 60, ramp: 20 s}}
+    program:
+      first_prompt: {{uniform: [40 tok, 100 tok]}}
+      calls: {{uniform: [5, 12]}}
+      output: {{uniform: [20 tok, 150 tok]}}
+      new_input: {{uniform: [10 tok, 20 tok]}}
+      after_call: [{{weight: 1, human: {{exponential: {{mean: 4 s}}}}}}]
+      abandon: {{after: {{exponential: {{mean: 1 min}}}}}}
+run: {{duration: 4 min, warmup: 1 min, drain: 0 s, seed: {}}}
+)",
+                                                     seed));
+    CHECK(simulate(tight, true).results.fingerprint == simulate(tight, false).results.fingerprint);
+  }
+}
+
+TEST_CASE("calls that priority leaves out of a step have longer gaps, and the books still balance") {
+  const run::RunOutput output = simulate(scenario(R"(name: left-out
+service: {model: llama-3.1-8b, weights: bf16}
+cluster: {node: hgx-h100, pools: [{name: main}]}
+serving: {max_length: 8192 tok, scheduler: priority}
+kv: {blocks: 600}
+traffic:
+  - {name: e, arrivals: {process: gamma, rate: 2 /s, burstiness: 3}, priority: 7, program: {prompt: 1000 tok, output: {exponential: {mean: 300 tok}}}}
+  - {name: f, arrivals: {process: poisson, rate: 1 /s}, program: ex, tools: {shell: {time: 1 s, workers: 1}}}
+  - {name: g, arrivals: {process: poisson, rate: 1 /s}, program: ex, tools: {shell: {time: 1 s}}}
+programs: {ex: {shared_prefix: {tokens: 16 tok}, calls: 3, output: 10 tok, new_input: 300 tok, after_call: [{weight: 1, tool: shell}]}}
+run: {duration: 20 s}
+)"));
+  CHECK(value(output, "call_preemptions") > 0);
+}
+
+TEST_CASE("sub-agents that fork the same context may find what a sibling computed") {
+  const run::RunOutput output = simulate(scenario(R"(name: forks
+service: {model: llama-3.1-8b, weights: bf16}
+cluster: {node: hgx-h100, pools: [{name: main}]}
+traffic:
+  - name: c
+    arrivals: {process: poisson, rate: 1 /s}
+    program: {shared_prefix: {tokens: 100 tok}, calls: 3, output: 2 tok, new_input: 100 tok, after_call: [{weight: 1, agents: {count: 2, program: ex, fork: true}}]}
+programs: {ex: {output: 2 tok, new_input: 100 tok}}
+run: {duration: 20 s}
+)"));
+  CHECK(value(output, "calls_completed") > 20);
+}
+
+TEST_CASE("a class whose sessions all end at once is an error, not a standstill") {
+  const run::Scenario refused = scenario(R"(name: refused
+service: {model: llama-3.1-8b, weights: bf16}
+cluster: {node: hgx-h100, pools: [{name: main}]}
+traffic: [{name: c, lanes: 1, program: {prompt: 200000 tok, output: 1 tok}}]
+run: {duration: 1 min}
+)");
+  CHECK_THROWS_AS(simulate(refused), ConfigError);
+}
+
+TEST_CASE("a run that is stopped during its warm-up has an empty window") {
+  const run::Scenario long_warmup =
+      scenario(agents(kVariants[0].serving, kVariants[0].kv), {"run.duration=400 h", "run.warmup=399 h", "run.sample=0 s"});
+  run::RunOptions options;
+  options.progress = [](const run::Progress&) { return false; };
+  const run::RunOutput output = run::simulate(long_warmup, options);
+  CHECK(output.interrupted);
+  CHECK(output.results.window_start == output.results.window_end);
+}
+
 TEST_CASE("a run is the same twice, beside others on threads, and after another scenario") {
   const run::Scenario one = scenario(agents(kVariants[2].serving, kVariants[2].kv));
   const run::Scenario other = scenario(agents(kVariants[4].serving, kVariants[4].kv));
