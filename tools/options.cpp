@@ -25,7 +25,7 @@ po::options_description describe(const Command& command) {
   };
   add(takes::settings, "set", po::value<std::vector<std::string>>()->value_name("PATH=VALUE"),
       "change one value of the scenario, such as serving.sequences=64 or cluster.node.device.memory.capacity=1.5x; may be repeated");
-  add(takes::seed, "seed", text()->value_name("N"), "seed of all random draws, instead of the scenario's");
+  add(takes::seed, "seed", text()->value_name("N"), "seed of all random draws, 0 to 2^63 - 1, instead of the scenario's");
   add(takes::replications, "replications", text()->value_name("R"), "run R times with different draws; prints confidence intervals");
   add(takes::replications, "jobs,j", text()->value_name("N"), "threads that share the replications (1; 0: one for each core)");
   add(takes::detail, "detail", text()->value_name("LEVEL"), "rows kept with the run: summary, sessions, requests or steps");
@@ -69,7 +69,7 @@ void read_values(const po::variables_map& values, Options& options) {
   for (const std::string& setting : options.settings)
     if (setting.find('=') == std::string::npos || setting.front() == '=')
       throw UsageError(fmt::format("--set {}: must be PATH=VALUE, such as serving.sequences=64", setting));
-  if (const auto* seed = text("seed")) options.seed = number<std::uint64_t>(*seed, "seed", 0, UINT64_MAX);
+  if (const auto* seed = text("seed")) options.seed = number<std::uint64_t>(*seed, "seed", 0, INT64_MAX);
   if (const auto* count = text("replications")) options.replications = number(*count, "replications", 1, 100000);
   if (const auto* jobs = text("jobs")) options.jobs = number(*jobs, "jobs", 0, 4096);
   if (const auto* db = text("db")) options.db = *db;

@@ -66,7 +66,11 @@ class Performance {
     if (options.db == ":memory:") return;
     const std::filesystem::path folder = std::filesystem::path(options.db).parent_path();
     folder_ = folder.empty() ? "." : folder.string();
-    store_.emplace(options.db, run::Store::Mode::write);
+    store_.emplace(options.db, run::Store::Mode::write, std::chrono::seconds(30), [this] {
+      progress_.clear();
+      note_waiting(options_.db);
+    });
+    storing_ = true;
   }
 
   Performed go() {
@@ -100,8 +104,8 @@ class Performance {
     run::RunOptions how;
     how.seed = seed_;
     how.replication = first_ + index;
-    how.detail = store_ ? options_.detail : run::Detail::summary;
-    if (store_ && options_.detail != run::Detail::summary) {
+    how.detail = storing_ ? options_.detail : run::Detail::summary;
+    if (how.detail != run::Detail::summary) {
       outcome->rows = std::make_unique<run::RowSpool>(folder_, options_.detail, scenario_.classes(), scenario_.replicas());
       how.rows = outcome->rows.get();
     }
@@ -142,12 +146,19 @@ class Performance {
     if (!outcome->output.interrupted) told.run.key = run::run_key(told.run);
     told.results = std::move(outcome->output.results);
     told.memory = std::move(outcome->output.memory);
-    if (store_) {
-      const run::Store::Stored stored = store_->put(told.run, told.results, told.memory, outcome->rows.get(), metric_text);
+    if (storing_) store(told, outcome->rows.get());
+    performed_.runs.push_back(std::move(told));
+  }
+
+  void store(Told& told, run::RowSpool* rows) {
+    try {
+      const run::Store::Stored stored = store_->put(told.run, told.results, told.memory, rows, metric_text);
       told.run.id = stored.id;
       told.stored = stored_words(stored, options_.db);
+    } catch (const StorageError& error) {
+      performed_.not_stored = error.what();
+      storing_ = false;
     }
-    performed_.runs.push_back(std::move(told));
   }
 
   const run::Scenario& scenario_;
@@ -162,6 +173,7 @@ class Performance {
 
   std::atomic<int> next_{0};
   std::atomic<bool> stop_{false};
+  std::atomic<bool> storing_{false};
   std::mutex mutex_;  // guards all below
   std::exception_ptr error_;
   std::vector<std::unique_ptr<Outcome>> outcomes_;
@@ -175,6 +187,8 @@ run::Scenario load_scenario(const std::string& word, const std::vector<std::stri
   const run::SearchPath path = search_path();
   const auto file = path.find(run::Kind::scenario, word, ".");
   if (!file) {
+    if (std::error_code none; std::filesystem::is_directory(word, none))
+      throw ConfigError({}, {}, fmt::format("{}: is a folder; a scenario is a file, or the name of a shipped one", word));
     const std::string near = nearest(word, path.names(run::Kind::scenario));
     throw ConfigError(
         {}, {},

@@ -1,6 +1,8 @@
 // marea run: simulate, store, print.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/metrics/combine.h"
 #include "tools/commands.h"
 #include "tools/document.h"
@@ -27,8 +29,9 @@ Told combined(const std::vector<Told>& runs, const std::string& db) {
   }
   told.results = metrics::combine(results);
   told.replications = static_cast<int>(runs.size());
-  if (runs.front().run.id != 0)
-    told.stored = fmt::format("replications stored as runs {} to {} in {}", runs.front().run.id, runs.back().run.id, db);
+  std::int64_t last = 0;
+  for (const Told& one : runs) last = std::max(last, one.run.id);
+  if (last != 0) told.stored = fmt::format("replications stored as runs {} to {} in {}", runs.front().run.id, last, db);
   return told;
 }
 
@@ -60,11 +63,12 @@ int run_command(const Options& options) {
   const Performed performed = perform(scenario, options.seed.value_or(scenario.seed()), 0, options.replications, options);
   if (!performed.runs.empty()) print_all(performed.runs, options);
   flush_output();
-  if (!performed.interrupted) return 0;
-  note(performed.runs.empty()
-           ? "interrupted; nothing had finished, nothing is stored"
-           : fmt::format("interrupted; {} of {} runs stored", options.db == ":memory:" ? 0 : performed.runs.size(), options.replications));
-  return kInterrupted;
+  const auto stored = std::count_if(performed.runs.begin(), performed.runs.end(), [](const Told& told) { return told.run.id != 0; });
+  if (performed.interrupted)
+    note(performed.runs.empty() ? "interrupted; nothing had finished, nothing is stored"
+                                : fmt::format("interrupted; {} of {} runs stored", stored, options.replications));
+  if (!performed.not_stored.empty()) throw StorageError(performed.not_stored);
+  return performed.interrupted ? kInterrupted : 0;
 }
 
 }  // namespace marea::cli

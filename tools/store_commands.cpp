@@ -22,7 +22,7 @@ constexpr int kInterrupted = 130;
 
 run::Store open_store(const Options& options, run::Store::Mode mode) {
   if (options.db == ":memory:") throw UsageError("--db :memory: holds no runs to read; name a store");
-  return run::Store(options.db, mode);
+  return run::Store(options.db, mode, std::chrono::seconds(30), [file = options.db] { note_waiting(file); });
 }
 
 std::string which(const Options& options) { return options.words.empty() ? "last" : options.words.front(); }
@@ -95,7 +95,7 @@ int show_command(const Options& options) {
 }
 
 int rerun_command(const Options& options) {
-  const run::RunRecord before = open_store(options, run::Store::Mode::write).find(which(options));
+  const run::RunRecord before = open_store(options, run::Store::Mode::read).find(which(options));
   const run::Scenario scenario =
       run::Scenario::load({fmt::format("run {} of {}", before.id, options.db), {}, before.scenario}, search_path());
   const Performed performed = perform(scenario, before.seed, before.replication, 1, options);
@@ -116,9 +116,10 @@ int rerun_command(const Options& options) {
     print(fmt::format(
         "run {} of {}: {}\n{}\n", before.id, options.db,
         same ? "same fingerprint " + before.fingerprint : fmt::format("was {}, is {}", before.fingerprint, told.results.fingerprint),
-        told.stored));
+        told.stored.empty() ? "not stored" : told.stored));
   }
   flush_output();
+  if (!performed.not_stored.empty()) throw StorageError(performed.not_stored);
   if (same || before.status != "done") return 0;
   if (before.version != told.run.version || before.commit != told.run.commit) {
     note(fmt::format(

@@ -37,6 +37,8 @@ void note(std::string_view line) {
   std::fputc('\n', stderr);
 }
 
+void note_waiting(std::string_view file) { note(fmt::format("{}: waiting for another process that is writing to it (up to 30 s)", file)); }
+
 Style::Style(Color color) {
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");

@@ -19,6 +19,8 @@ void print(std::string_view text);
 void flush_output();
 // A line for the person at the terminal, on standard error.
 void note(std::string_view line);
+// That a lock of the store `file` is being waited for.
+void note_waiting(std::string_view file);
 
 // How to dress text for standard output.
 class Style {

@@ -37,6 +37,8 @@ std::string advice(int code, int system_error, Duration patience) {
     case SQLITE_CORRUPT:
       return "it is damaged; save what can be read with \"sqlite3 FILE .recover | sqlite3 NEW\" and name another file with --db";
     case SQLITE_IOERR:
+      if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE)
+        return "the disk refused to write it; free some space or name another file with --db";
       return "the disk refused to read or write it; name another file with --db";
     default:
       return "name another file with --db";
@@ -112,6 +114,8 @@ void Database::remove(const std::string& file, const std::function<bool(Database
     Database database(file, Access::write, Duration{});
     // In this mode a database with a write-ahead log is opened by one connection alone, and without shared memory.
     database.execute("PRAGMA locking_mode = EXCLUSIVE");
+    // An empty file would be begun now, and a full disk has no room for the journal of that.
+    if (std::filesystem::file_size(file) == 0) database.execute("PRAGMA journal_mode = MEMORY");
     database.execute("BEGIN EXCLUSIVE");
     if (in_use(database)) return;
     int keep_log = 1;  // closing would remove a log by its name, which may be that of a new file's log by then

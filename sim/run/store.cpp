@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "sim/base/error.h"
 #include "sim/metrics/fingerprint.h"
@@ -98,6 +99,20 @@ void migrate(Database& database) {
     for (std::int64_t next = version; next < last; ++next) database.execute(steps[static_cast<std::size_t>(next)]);
     if (version < last) database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, last));
     transaction.commit();
+  }
+}
+
+// Turns the write-ahead log on. SQLite does not always wait for others that use the file while it changes to that.
+void use_log(Database& database, Duration patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    try {
+      database.execute("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const StorageError&) {
+      if (!database.locked() || std::chrono::steady_clock::now() >= until) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
 
@@ -304,7 +319,8 @@ Store::Store(const std::string& file, Mode mode, Duration patience, std::functio
     return;
   }
   migrate(database_);
-  database_.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+  use_log(database_, patience);
+  database_.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
   // Whether it can be written is asked now, not after an hour of simulating.
   Transaction trial(database_);
   struct stat status {};

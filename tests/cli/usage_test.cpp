@@ -56,6 +56,8 @@ TEST_CASE("wrong use is status 2 with what would be right") {
   fails({"run", "a", "b"}, "\"b\" is one word too many");
   fails({"run", "pond", "--seed"}, "--seed needs a value");
   fails({"run", "pond", "--seed", "-1"}, "--seed -1: not a whole number from 0");
+  fails({"run", "pond", "--seed", "9223372036854775808"}, "not a whole number from 0 to 9223372036854775807");
+  fails({"check", "."}, ".: is a folder");
   fails({"run", "pond", "--seed", "1e3"}, "--seed 1e3: not a whole number");
   fails({"run", "pond", "--seed", "1", "--seed", "2"}, "--seed is given twice");
   fails({"run", "pond", "--replications", "0"}, "--replications 0: not a whole number from 1");

@@ -193,7 +193,7 @@ TEST_CASE("a spool larger than its buffer gives back every row in order") {
   std::int64_t seen = 0;
   bool right = true;
   for (; rows.next(row, columns); ++seen)
-    right = right && row == RowSpool::Row::call && columns[1] == seen / 3 && columns[3] == seen % 3 && columns[17] == 1'000'000'007 * seen;
+    right = right && row == RowSpool::Row::call && columns[1] == seen / 3 && columns[3] == seen % 3 && columns[18] == 1'000'000'007 * seen;
   CHECK(seen == kCalls);
   CHECK(right);
 }
