@@ -124,8 +124,8 @@ inline Story two_calls() {
   return story;
 }
 
-inline metrics::Results results_of(const Story& story, const metrics::ObserverSetup& setup = plain_setup()) {
-  metrics::Observers observers(setup);
+inline metrics::Results results_of(const Story& story, metrics::ObserverSetup setup = plain_setup()) {
+  metrics::Observers observers(std::move(setup));
   tell(story, observers);
   return observers.finish();
 }

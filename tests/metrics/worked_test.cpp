@@ -94,7 +94,7 @@ TEST_CASE("targets decide what counts as good") {
   ObserverSetup setup = plain_setup();
   SUBCASE("a ttft between the two calls' leaves one of them, and half is less than 90 %") {
     setup.targets.ttft = Duration{35};
-    const Results results = results_of(two_calls(), setup);
+    const Results results = results_of(two_calls(), std::move(setup));
     CHECK(value_of(results, "call_attainment") == Approx(0.5));
     CHECK(value_of(results, "call_goodput") == Approx(1e6));
     CHECK(value_of(results, "session_goodput") == 0);
@@ -102,19 +102,19 @@ TEST_CASE("targets decide what counts as good") {
   SUBCASE("half is enough when half is asked for") {
     setup.targets.ttft = Duration{35};
     setup.targets.attainment = 0.5;
-    CHECK(value_of(results_of(two_calls(), setup), "session_goodput") == Approx(1e6));
+    CHECK(value_of(results_of(two_calls(), std::move(setup)), "session_goodput") == Approx(1e6));
   }
   SUBCASE("a target that is met to the nanosecond is met") {
     setup.targets = {Duration{40}, Duration{10}, Duration{30}, 1};
-    CHECK(value_of(results_of(two_calls(), setup), "call_attainment") == 1);
+    CHECK(value_of(results_of(two_calls(), std::move(setup)), "call_attainment") == 1);
   }
   SUBCASE("tpot is held against calls of two tokens or more only") {
     setup.targets.tpot = Duration{9};
-    CHECK(value_of(results_of(two_calls(), setup), "call_attainment") == Approx(0.5));
+    CHECK(value_of(results_of(two_calls(), std::move(setup)), "call_attainment") == Approx(0.5));
   }
   SUBCASE("resume is held against calls that follow a wait only") {
     setup.targets.resume = Duration{29};
-    CHECK(value_of(results_of(two_calls(), setup), "call_attainment") == Approx(0.5));
+    CHECK(value_of(results_of(two_calls(), std::move(setup)), "call_attainment") == Approx(0.5));
   }
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("a session that starts before the window is not measured, but its time
     }
   nth<cluster::MemoryBooked>(story, 2).token_nanoseconds = 64 * 500;
   nth<cluster::RunEnded>(story).window_start = at(200);
-  const Results results = results_of(story, setup);
+  const Results results = results_of(story, std::move(setup));
   CHECK(value_of(results, "sessions_started") == 0);
   CHECK(metric(results, "session_completion_time_mean") == nullptr);
   CHECK(value_of(results, "calls_started") == 1);
