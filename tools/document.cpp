@@ -40,6 +40,7 @@ Json document(const Told& told) {
   Json json;
   json["run"] = about(told.run);
   if (told.replications > 1) json["replications"] = told.replications;
+  json["window"] = {{"start_ns", since_start(told.results.window_start).count()}, {"end_ns", since_start(told.results.window_end).count()}};
   Json& metrics = json["metrics"] = Json::array();
   for (const metrics::MetricValue& value : told.results.metrics)
     metrics.push_back({{"name", value.name},

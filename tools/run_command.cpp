@@ -28,6 +28,8 @@ Told combined(const std::vector<Told>& runs, const std::string& db) {
     told.run.wall += &one == &runs.front() ? 0 : one.run.wall;
   }
   told.results = metrics::combine(results);
+  told.results.window_start = results.front().window_start;
+  for (const metrics::Results& one : results) told.results.window_end = std::max(told.results.window_end, one.window_end);
   told.replications = static_cast<int>(runs.size());
   std::int64_t last = 0;
   for (const Told& one : runs) last = std::max(last, one.run.id);

@@ -69,10 +69,15 @@ std::string head(const Told& told, const Tree& scenario, const Style& style) {
 
 std::string what_was_run(const Told& told, const Tree& scenario, const Numbers& numbers) {
   std::string text = line("load", told.results.load_mode);
-  const std::string duration = setting(scenario, {"run", "duration"});
-  const std::string warmup = setting(scenario, {"run", "warmup"});
-  std::string window = duration.empty() ? "to the end of the traffic" : duration;
-  if (!warmup.empty() && warmup.find_first_of("123456789") != std::string::npos) window += ", measured after the first " + warmup;
+  const Duration start = since_start(told.results.window_start);
+  const Duration end = since_start(told.results.window_end);
+  std::string window = show(end);
+  if (const Tree* run = scenario.find("run"); run != nullptr && run->find("duration") != nullptr) {
+    if (const Duration asked = Value(*run->find("duration"), "run.duration").duration(); end < asked) window += " of " + show(asked);
+  } else {
+    window += ", to the end of the traffic";
+  }
+  if (start > Duration{}) window += ", measured after the first " + show(start);
   text += line("simulated", fmt::format("{}: {} sessions, {} calls, {} engine steps", window, count(numbers.value("sessions_started")),
                                         count(numbers.value("calls_started")), count(numbers.value("engine_steps"))));
   const double wall = static_cast<double>(told.run.wall) * 1e-9;
@@ -162,17 +167,11 @@ std::string latencies(const Numbers& numbers, const Style& style) {
   return text;
 }
 
-// The values of a series inside the measuring window, as far as the scenario states it.
-std::vector<double> inside_window(const metrics::Series& series, const Tree& scenario) {
-  Time from = kStart;
-  Time to = kNever;
-  if (const Tree* run = scenario.find("run"); run != nullptr) {
-    if (const Tree* warmup = run->find("warmup"); warmup != nullptr) from += Value(*warmup, "run.warmup").duration();
-    if (const Tree* duration = run->find("duration"); duration != nullptr) to = kStart + Value(*duration, "run.duration").duration();
-  }
+// The values of a series inside the measuring window.
+std::vector<double> inside_window(const metrics::Series& series, const metrics::Results& results) {
   std::vector<double> values;
   for (const metrics::SeriesPoint& point : series.points)
-    if (point.at >= from && point.at < to) values.push_back(point.value);
+    if (point.at >= results.window_start && point.at < results.window_end) values.push_back(point.value);
   return values;
 }
 
@@ -191,7 +190,7 @@ std::vector<double> thin(const std::vector<double>& all, int columns) {
   return values;
 }
 
-std::string kv(const Tree& scenario, const Numbers& numbers, const Style& style) {
+std::string kv(const Numbers& numbers, const Style& style) {
   std::string text;
   if (numbers.has("kv_demand")) {
     const double demand = numbers.value("kv_demand");
@@ -200,7 +199,7 @@ std::string kv(const Tree& scenario, const Numbers& numbers, const Style& style)
                  fmt::format("{:.2f} x the pool, peak {:.2f}: the cluster is {}", demand, numbers.value("kv_demand_peak"), verdict));
     for (const metrics::Series& series : numbers.results().series) {
       if (series.name != "kv_demand_series") continue;
-      const std::vector<double> values = inside_window(series, scenario);
+      const std::vector<double> values = inside_window(series, numbers.results());
       if (values.size() < 2) continue;
       text += line("", style.spark(thin(values, 60), *std::max_element(values.begin(), values.end())));
     }
@@ -268,7 +267,7 @@ std::string summary(const Told& told, const Style& style) {
     if (ledger.name == "time") text += "\n" + time_table(ledger, style);
   for (const metrics::Ledger& ledger : told.results.ledgers)
     if (ledger.name == "memory") text += "\n" + memory_ledger_table(ledger, style);
-  text += "\n" + kv(scenario, numbers, style);
+  text += "\n" + kv(numbers, style);
   if (!told.memory.rows.empty()) text += "\n" + memory_table(told.memory, style);
   return text + notes(told, numbers, style) + ending(told, style);
 }

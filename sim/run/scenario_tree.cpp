@@ -67,7 +67,8 @@ void splice(Tree& tree, const fs::path& folder, const SearchPath& path) {
 
 Tree scenario_tree(Tree tree, const fs::path& folder, const std::vector<std::string>& settings, const SearchPath& path) {
   if (tree.kind != Tree::Kind::map) throw ConfigError(tree.mark, "", "a scenario is a map (name, service, cluster, ...)");
-  std::vector<fs::path> chain{fs::weakly_canonical(tree.mark.file)};
+  std::error_code a_pipe;  // has no such path, and cannot be extended either
+  std::vector<fs::path> chain{fs::weakly_canonical(tree.mark.file, a_pipe)};
   tree = extended(std::move(tree), folder, path, chain);
   splice(tree, folder, path);
   for (const std::string& setting : settings) {

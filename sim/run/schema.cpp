@@ -25,7 +25,9 @@ CREATE TABLE run (
   quality_mark TEXT NOT NULL,
   calibration TEXT NOT NULL,
   machine TEXT NOT NULL,
-  scenario TEXT NOT NULL           -- resolved, YAML
+  scenario TEXT NOT NULL,          -- resolved, YAML
+  window_start INTEGER NOT NULL,   -- ns of the run's clock; what was measured
+  window_end INTEGER NOT NULL
 );
 CREATE INDEX run_name ON run (name);
 

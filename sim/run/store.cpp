@@ -131,8 +131,8 @@ std::string insert_into(std::string_view table, int columns) {
 }
 
 // Under the id of the record, or the next free one when that is 0.
-std::int64_t insert_run(Database& database, const RunRecord& run) {
-  Statement insert(database, insert_into("run", 19));
+std::int64_t insert_run(Database& database, const RunRecord& run, const metrics::Results& results) {
+  Statement insert(database, insert_into("run", 21));
   run.id == 0 ? insert.bind_null(0) : insert.bind(0, run.id);
   run.key.empty() ? insert.bind_null(1) : insert.bind(1, std::string_view(run.key));
   const std::string_view texts[] = {run.name, run.status, name(run.detail)};
@@ -146,6 +146,8 @@ std::int64_t insert_run(Database& database, const RunRecord& run) {
   const std::string* more[] = {&run.study,        &run.point,       &run.fingerprint, &run.load_mode,
                                &run.quality_mark, &run.calibration, &run.machine,     &run.scenario};
   for (int i = 0; i < 8; ++i) insert.bind(11 + i, std::string_view(*more[i]));
+  insert.bind(19, since_start(results.window_start).count());
+  insert.bind(20, since_start(results.window_end).count());
   insert.run();
   return database.last_row();
 }
@@ -360,7 +362,7 @@ Store::Stored Store::put(const RunRecord& run, const metrics::Results& results, 
   RunRecord row = run;
   row.id = stored.how == Put::replaced ? stored.id : 0;
   if (stored.how == Put::replaced) database_.execute(fmt::format("DELETE FROM run WHERE id = {}", stored.id));
-  stored.id = insert_run(database_, row);
+  stored.id = insert_run(database_, row, results);
   insert_results(database_, stored.id, results, text);
   insert_memory(database_, stored.id, memory);
   if (rows != nullptr) insert_rows(database_, stored.id, *rows);

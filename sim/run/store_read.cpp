@@ -124,11 +124,13 @@ metrics::Results Store::results(std::int64_t run) {
   }
   Statement note(database_, "SELECT text, count FROM note WHERE run = ? ORDER BY number");
   for (note.bind(0, run); note.step();) results.notes.push_back({note.text(0), note.integer(1)});
-  Statement head(database_, "SELECT fingerprint, load_mode FROM run WHERE id = ?");
+  Statement head(database_, "SELECT fingerprint, load_mode, window_start, window_end FROM run WHERE id = ?");
   head.bind(0, run);
   if (head.step()) {
     results.fingerprint = head.text(0);
     results.load_mode = head.text(1);
+    results.window_start = kStart + Duration(head.integer(2));
+    results.window_end = kStart + Duration(head.integer(3));
   }
   return results;
 }

@@ -159,6 +159,30 @@ TEST_CASE("wrong scenarios, models that do not fit and foreign stores have their
   CHECK(full.status == 4);
   CHECK(contains(full.err, "free some space"));
   CHECK_FALSE(std::filesystem::exists(terminal.file("marea.sqlite-journal")));
+  CHECK_FALSE(std::filesystem::exists(terminal.file("marea.sqlite")));
+  CHECK(terminal.marea({"rerun", "last", "--db", "missing.sqlite"}).status == 4);
+  CHECK_FALSE(std::filesystem::exists(terminal.file("missing.sqlite")));
+}
+
+TEST_CASE("a result that cannot be stored is printed whole") {
+  const Terminal terminal;
+  REQUIRE(terminal.marea({"run", kPond}).status == 0);
+  // The store is replaced under the run, so that its end finds another one.
+  const Ended ended =
+      terminal.shell("($MAREA run " + kPond +
+                     " --set 'run.duration=10000 h' --set 'traffic[ducks].arrivals.rate=2 /s' --quiet; echo status $?) & sleep 0.7; "
+                     "mv marea.sqlite away.sqlite; kill -INT $(pgrep -P $!); wait");
+  CHECK(contains(ended.out, "not stored"));
+  CHECK(contains(ended.out, "Latency"));
+  CHECK(contains(ended.out, "status 4"));
+  CHECK(contains(ended.err, "was removed or replaced"));
+}
+
+TEST_CASE("a scenario may come through a pipe") {
+  const Terminal terminal;
+  const Ended plain = terminal.marea({"check", kPond});
+  CHECK(terminal.shell("cat " + kPond + " | $MAREA check /dev/stdin").out == plain.out);
+  CHECK(terminal.shell("mkfifo pipe; cat " + kPond + " > pipe & $MAREA check pipe").out == plain.out);
 }
 
 TEST_CASE("an interrupted run is kept as such, interrupted replications are kept as far as they are done") {
@@ -167,6 +191,7 @@ TEST_CASE("an interrupted run is kept as such, interrupted replications are kept
   const Ended one = terminal.interrupted(longer, SIGINT, 700);
   CHECK(one.status == 130);
   CHECK(contains(one.out, "Interrupted"));
+  CHECK(contains(one.out, " of 416 d"));  // not all of the 10000 h
   CHECK(contains(terminal.marea({"runs"}).out, "pond (interrupted)"));
   std::vector<std::string> several{"run", kPond, "--replications", "100000", "--db", "many.sqlite", "--quiet"};
   const Ended many = terminal.interrupted(several, SIGINT, 1500);

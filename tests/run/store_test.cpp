@@ -80,6 +80,8 @@ TEST_CASE("a run comes back as it was put") {
   REQUIRE(got.sketches.size() == 1);
   CHECK(got.sketches[0].buckets == put.sketches[0].buckets);
   CHECK(got.notes[0].count == 61);
+  CHECK(got.window_start == put.window_start);
+  CHECK(got.window_end == put.window_end);
   CHECK(store.memory(1).rows[1].bytes == 500);
 }
 
@@ -300,7 +302,7 @@ TEST_CASE("an older schema is brought up to date with its runs, a newer one is r
       database.execute("PRAGMA application_id = " + std::to_string(kApplicationId) + "; PRAGMA user_version = " + std::to_string(version));
       database.execute(
           "INSERT INTO run VALUES (7, 'k', 'old', 'done', 'summary', 1, 2, 'v', 'c', 3, 0, '', '', 'f', 'lanes', '', '', 'm', 'name: "
-          "old')");
+          "old', 0, 9)");
     }
     CHECK_THROWS_WITH_AS(Store(file, Store::Mode::read), doctest::Contains("older marea"), StorageError);
     CHECK(refusal(file) == "accepted");

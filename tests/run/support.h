@@ -56,6 +56,8 @@ inline metrics::Results results(const std::string& fingerprint = std::string(32,
   metrics::Results results;
   results.fingerprint = fingerprint;
   results.load_mode = "lanes";
+  results.window_start = Time(Duration(3));
+  results.window_end = Time(Duration(11));
   results.metrics = {
       {"ttft_p50", "", 0.25, 0.2, 0.3, 40}, {"ttft_p50", "class=ducks", 0.125, {}, {}, 20}, {"session_goodput", "", 1.0 / 3, {}, {}, 7}};
   results.ledgers = {{"time", "ns", 30, {{"class=ducks", "decode", 10}, {"class=ducks", "tool", 20}}},

@@ -72,6 +72,13 @@ TEST_CASE("a wrong row of a JSON trace is named by line and path") {
         "1: input_tok_ids: input_toks token ids are expected");
 }
 
+TEST_CASE("a trace of bad rows alone says how many were skipped and why the first one was") {
+  const File file("garbage\n" + mooncake("6", "0", "2", "[1]"));
+  CHECK(test::error_of([&] { traces::Mooncake::read(file.path, {}, {.skip_bad_rows = true}); })
+            .starts_with(file.path + ": holds no sessions: 2 rows were skipped as bad rows; the first: " + file.path +
+                         ":1:1: not valid JSON: "));
+}
+
 TEST_CASE("a wrong row of a table is named by line and column") {
   using traces::Azure2023;
   const std::string head = "TIMESTAMP,ContextTokens,GeneratedTokens\n", good = "2023-11-16 18:15:46.6805900,374,44\n";
