@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/base/error.h"
+#include "sim/base/int128.h"
 
 namespace marea::cluster {
 
@@ -40,8 +41,7 @@ std::int64_t lost_tokens(const serving::Chunk& chunk, std::int64_t lost_mark) {
 PrefillSplit split_prefill(Duration duration, const serving::Chunk& chunk, std::int64_t lost_mark) {
   const std::int64_t lost = lost_tokens(chunk, lost_mark);
   if (lost == 0) return {Duration{}, duration};
-  const auto share =
-      static_cast<unsigned __int128>(duration.count()) * static_cast<std::uint64_t>(lost) / static_cast<std::uint64_t>(chunk.tokens);
+  const auto share = static_cast<Uint128>(duration.count()) * static_cast<std::uint64_t>(lost) / static_cast<std::uint64_t>(chunk.tokens);
   const Duration part{static_cast<Duration::rep>(share)};
   return {part, duration - part};
 }

@@ -255,7 +255,7 @@ TEST_CASE("bookings are cut at the edges of the measuring window") {
     if (fact.measured) inside += fact.duration;
   }
   CHECK(inside == 37ms);
-  unsigned __int128 memory = 0;
+  Uint128 memory = 0;
   for (const cluster::MemoryBooked& fact : seen.memory) memory += fact.token_nanoseconds;
-  CHECK(memory == static_cast<unsigned __int128>((1 << 20) - 1) * 16 * std::chrono::nanoseconds(37ms).count());
+  CHECK(memory == static_cast<Uint128>((1 << 20) - 1) * 16 * std::chrono::nanoseconds(37ms).count());
 }
