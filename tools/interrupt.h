@@ -7,4 +7,7 @@ namespace marea::cli {
 void watch_signals();
 bool interrupted();
 
+// Exit status of a command that was interrupted.
+inline constexpr int kInterrupted = 130;
+
 }  // namespace marea::cli

@@ -14,8 +14,6 @@ namespace marea::cli {
 
 namespace {
 
-constexpr int kInterrupted = 130;
-
 // Several replications as one: distributions merged, values with their intervals.
 Told combined(const std::vector<Told>& runs, const std::string& db) {
   Told told;

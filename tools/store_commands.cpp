@@ -8,6 +8,7 @@
 #include "sim/run/simulate.h"
 #include "tools/commands.h"
 #include "tools/document.h"
+#include "tools/interrupt.h"
 #include "tools/perform.h"
 #include "tools/rows.h"
 #include "tools/shipped.h"
@@ -17,8 +18,6 @@
 namespace marea::cli {
 
 namespace {
-
-constexpr int kInterrupted = 130;
 
 run::Store open_store(const Options& options, run::Store::Mode mode) {
   if (options.db == ":memory:") throw UsageError("--db :memory: holds no runs to read; name a store");

@@ -16,34 +16,34 @@ namespace marea {
 
 namespace {
 
-struct Step {
+struct NamedUnit {
   std::string_view unit;
   double size;
 };
 
 // `value` in the largest unit of which it has at least one, to four significant digits without trailing zeros. A value that rounds
 // up to the next unit is shown in that one (999.96 ms is 1 s).
-std::string people(double value, std::span<const Step> steps) {
-  if (!std::isfinite(value)) return fmt::format("{} {}", value, steps.front().unit);
+std::string people(double value, std::span<const NamedUnit> units) {
+  if (!std::isfinite(value)) return fmt::format("{} {}", value, units.front().unit);
   std::size_t at = 0;
   const auto rounded = [&](std::size_t i) {
-    const double scaled = value / steps[i].size;
+    const double scaled = value / units[i].size;
     if (scaled == 0) return 0.0;
     const double place = std::pow(10.0, 3 - std::floor(std::log10(std::abs(scaled))));
     return std::isfinite(place) ? std::round(scaled * place) / place : scaled;
   };
-  while (at + 1 < steps.size() && std::abs(rounded(at)) * steps[at].size >= steps[at + 1].size) ++at;
-  const double shown = value / steps[at].size;
-  return std::abs(shown) >= 9999.5 ? fmt::format("{:.0f} {}", shown, steps[at].unit) : fmt::format("{:.4g} {}", shown, steps[at].unit);
+  while (at + 1 < units.size() && std::abs(rounded(at)) * units[at].size >= units[at + 1].size) ++at;
+  const double shown = value / units[at].size;
+  return std::abs(shown) >= 9999.5 ? fmt::format("{:.0f} {}", shown, units[at].unit) : fmt::format("{:.4g} {}", shown, units[at].unit);
 }
 
-constexpr Step kTime[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
-constexpr Step kBytes[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
-constexpr Step kBinary[] = {{"B", 1}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
-constexpr Step kTokens[] = {{"tok", 1}, {"ktok", 1e3}, {"Mtok", 1e6}};
-constexpr Step kRate[] = {{"/s", 1}};  // rates are compared with each other, so they keep one unit
-constexpr Step kBandwidth[] = {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
-constexpr Step kFlops[] = {{"FLOP/s", 1}, {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}};
+constexpr NamedUnit kTime[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+constexpr NamedUnit kBytes[] = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+constexpr NamedUnit kBinary[] = {{"B", 1}, {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0}};
+constexpr NamedUnit kTokens[] = {{"tok", 1}, {"ktok", 1e3}, {"Mtok", 1e6}};
+constexpr NamedUnit kRate[] = {{"/s", 1}};  // rates are compared with each other, so they keep one unit
+constexpr NamedUnit kBandwidth[] = {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
+constexpr NamedUnit kFlops[] = {{"FLOP/s", 1}, {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}};
 
 // The largest unit, of those accepted by Value, that divides the value; of two families (GB, GiB) the one with the smaller number.
 std::string in_largest_unit(std::int64_t value, Dimension dimension) {

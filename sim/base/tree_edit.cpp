@@ -11,18 +11,18 @@ namespace marea {
 namespace {
 
 // One step of a path: `.name` or `[name]`.
-struct Step {
+struct PathStep {
   std::string name;
   bool bracket = false;
   std::string so_far;  // the path up to and with this step, for errors
 };
 
-std::vector<Step> split_path(std::string_view path, const Mark& at) {
+std::vector<PathStep> split_path(std::string_view path, const Mark& at) {
   const auto fail = [&](std::string_view problem) {
     throw ConfigError(at, excerpt(path), std::string(problem) + "; a path reads like cluster.pools[main].replicas");
   };
   if (path.empty()) fail("an empty path");
-  std::vector<Step> steps;
+  std::vector<PathStep> steps;
   for (std::size_t i = 0; i < path.size();) {
     if (path[i] == '[') {
       const std::size_t end = path.find(']', i);
@@ -57,7 +57,7 @@ const Tree* find_item(const Tree& list, const std::string& step) {
   return number && index < list.items.size() ? &list.items[index] : nullptr;
 }
 
-[[noreturn]] void fail_item(const Tree& list, const Step& step, const Mark& at) {
+[[noreturn]] void fail_item(const Tree& list, const PathStep& step, const Mark& at) {
   std::vector<std::string> names;
   for (const Tree& item : list.items)
     if (!name_of(item).empty()) names.emplace_back(name_of(item));
@@ -73,7 +73,7 @@ const Tree* find_item(const Tree& list, const std::string& step) {
 }
 
 // One step down, making maps on the way where there is nothing yet.
-Tree& descend(Tree& tree, const Step& step, const Mark& at) {
+Tree& descend(Tree& tree, const PathStep& step, const Mark& at) {
   if (tree.kind == Tree::Kind::list) {
     if (!step.bracket) throw ConfigError(at, step.so_far, "a list stands before this step; address its items like [0] or [name]");
     const Tree* item = find_item(tree, step.name);
@@ -121,7 +121,7 @@ void merge(Tree& base, const Tree& over) {
 
 const Tree* find_path(const Tree& tree, std::string_view path, const Mark& at) {
   const Tree* here = &tree;
-  for (const Step& step : split_path(path, at)) {
+  for (const PathStep& step : split_path(path, at)) {
     here = here->kind == Tree::Kind::list && step.bracket ? find_item(*here, step.name) : here->find(step.name);
     if (!here) return nullptr;
   }
@@ -129,14 +129,14 @@ const Tree* find_path(const Tree& tree, std::string_view path, const Mark& at) {
 }
 
 void set_path(Tree& tree, std::string_view path, Tree value, const Mark& at) {
-  const std::vector<Step> steps = split_path(path, at);
+  const std::vector<PathStep> steps = split_path(path, at);
   if (is_relative(value)) {
     const Tree* standing = find_path(tree, path, at);
     if (!standing) throw ConfigError(at, path, excerpt(value.text) + " is relative, but nothing stands there; give an absolute value");
     value.text = apply_relative(*standing, value, path, at);
   }
   Tree* here = &tree;
-  for (const Step& step : steps) here = &descend(*here, step, at);
+  for (const PathStep& step : steps) here = &descend(*here, step, at);
   *here = std::move(value);
 }
 

@@ -7,8 +7,6 @@ namespace marea::spec {
 
 namespace {
 
-std::size_t at(Format format) { return static_cast<std::size_t>(format == Format::fp16 ? Format::bf16 : format); }
-
 // "1, 2, 4, 8": the numbers of ranks up to 64 over which every one of the counts divides.
 std::string divisors(std::int64_t count) {
   std::string out;

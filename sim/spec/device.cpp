@@ -5,8 +5,6 @@ namespace marea::spec {
 
 namespace {
 
-std::size_t at(Format format) { return static_cast<std::size_t>(format == Format::fp16 ? Format::bf16 : format); }
-
 Device::Memory read_memory(const Value& value, const Sources& sources) {
   Section section(value);
   Device::Memory memory;

@@ -19,6 +19,9 @@ struct RuntimeReserve {
   Origin origin;
 };
 
+// The place of a format in a device's tables by format: fp16 multiplies like bf16 and shares its place.
+inline std::size_t at(Format format) { return static_cast<std::size_t>(format == Format::fp16 ? Format::bf16 : format); }
+
 struct Device {
   std::string name;
   std::string about;

@@ -34,9 +34,9 @@ struct Rows {
   std::uint64_t prefix = 0;
 };
 
-class Reader {
+class TableReader {
  public:
-  Reader(const std::string& file, const Csv::Params& params, const TraceOptions& options)
+  TableReader(const std::string& file, const Csv::Params& params, const TraceOptions& options)
       : params_(params), options_(options), trace_(file, options), table_(file) {}
 
   Trace read() {
@@ -170,6 +170,8 @@ Csv::Params Csv::params(Section& section) {
   return params;
 }
 
-Trace Csv::read(const std::string& file, const Params& params, const TraceOptions& options) { return Reader(file, params, options).read(); }
+Trace Csv::read(const std::string& file, const Params& params, const TraceOptions& options) {
+  return TableReader(file, params, options).read();
+}
 
 }  // namespace marea::traffic::traces

@@ -35,9 +35,9 @@ class TokenBlocks {
   std::int64_t filled_ = 0;
 };
 
-class Reader {
+class SessionLines {
  public:
-  explicit Reader(TraceBuilder& trace) : trace_(trace) {}
+  explicit SessionLines(TraceBuilder& trace) : trace_(trace) {}
 
   void read(const JsonValue& line) {
     const JsonValue arrival = line.at("arrival_time_ns");
@@ -154,7 +154,7 @@ Trace LlmServingSim::read(const std::string& file, const Params&, const TraceOpt
   TraceBuilder trace(file, options);
   LineReader lines(file);
   JsonRow row;
-  Reader reader(trace);
+  SessionLines reader(trace);
   trace.each_line(lines, [&](std::string_view line) { reader.read(row.parse(line, lines.mark())); });
   return trace.finish();
 }
