@@ -9,8 +9,6 @@ function(marea_flags target)
   endif()
   if(MAREA_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-    # Instrumented code makes GCC 12 see uninitialised reads in Boost.Graph's templates that are not there.
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized -Wno-maybe-uninitialized>)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # it takes what the sanitizers add for reads of unset memory
       target_compile_options(${target} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
