@@ -322,7 +322,8 @@ Store::Store(const std::string& file, Mode mode, Duration patience, std::functio
   }
   migrate(database_);
   use_log(database_, patience);
-  database_.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+  // put() keeps the references whole by itself; SQLite would look the run up for each row of a million.
+  database_.execute("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF");
   // Whether it can be written is asked now, not after an hour of simulating.
   Transaction trial(database_);
   struct stat status {};
@@ -361,7 +362,10 @@ Store::Stored Store::put(const RunRecord& run, const metrics::Results& results, 
   }
   RunRecord row = run;
   row.id = stored.how == Put::replaced ? stored.id : 0;
-  if (stored.how == Put::replaced) database_.execute(fmt::format("DELETE FROM run WHERE id = {}", stored.id));
+  if (stored.how == Put::replaced) {
+    for (const std::string& table : tables()) database_.execute(fmt::format("DELETE FROM {} WHERE run = {}", table, stored.id));
+    database_.execute(fmt::format("DELETE FROM run WHERE id = {}", stored.id));
+  }
   stored.id = insert_run(database_, row, results);
   insert_results(database_, stored.id, results, text);
   insert_memory(database_, stored.id, memory);
