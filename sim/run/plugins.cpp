@@ -29,9 +29,8 @@ namespace {
 template <class Policy>
 PluginRow<cluster::RouterRecipe> router() {
   return {Policy::name, Policy::summary, [](Section& section) -> cluster::RouterRecipe {
-            return [params = Policy::Params::read(section)](cluster::PrefixIndex& index) {
-              return std::make_unique<Policy>(params, index);
-            };
+            return
+                [params = Policy::Params::read(section)](cluster::PrefixIndex& index) { return std::make_unique<Policy>(params, index); };
           }};
 }
 
