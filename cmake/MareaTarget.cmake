@@ -11,7 +11,7 @@ function(marea_flags target)
     target_compile_options(${target} PRIVATE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # it warns of reads and lengths that only the added checks make look possible
-      target_compile_options(${target} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized -Wno-stringop-overflow)
+      target_compile_options(${target} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
     endif()
   endif()
   if(MAREA_FUZZ)  # coverage, so that libFuzzer sees into the rooms
