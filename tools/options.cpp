@@ -6,6 +6,7 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 
 #include "sim/base/tree.h"
@@ -20,8 +21,10 @@ namespace {
 po::options_description describe(const Command& command) {
   po::options_description options("options", 80, 50);
   const auto text = [] { return po::value<std::string>(); };
-  const auto add = [&](unsigned wanted, const char* name, const po::value_semantic* value, const char* about) {
-    if (wanted == 0 || (command.takes & wanted) != 0) options.add_options()(name, value, about);
+  // The library owns a value from the moment it is added, and only then.
+  const auto add = [&](unsigned wanted, const char* name, po::value_semantic* value, const char* about) {
+    std::unique_ptr<po::value_semantic> owned(value);
+    if (wanted == 0 || (command.takes & wanted) != 0) options.add_options()(name, owned.release(), about);
   };
   add(takes::settings, "set", po::value<std::vector<std::string>>()->value_name("PATH=VALUE"),
       "change one value of the scenario, such as serving.sequences=64 or cluster.node.device.memory.capacity=1.5x; may be repeated");

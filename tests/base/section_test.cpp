@@ -233,6 +233,6 @@ TEST_CASE("exact text reads back as the same quantity") {
     RC_ASSERT(reading(exact(FlopRate{value}), as_flops) == value);
     RC_ASSERT(reading(shortest(value), as_number) == value);
   }));
-  CHECK(reading(exact(Duration::max()), as_duration) == Duration::max().count());
+  CHECK(reading(exact(kLongestDuration), as_duration) == kLongestDuration.count());
   CHECK(reading(exact(Bytes{kMost}), as_bytes) == kMost);
 }
