@@ -168,10 +168,10 @@ TEST_CASE("a result that cannot be stored is printed whole") {
   const Terminal terminal;
   REQUIRE(terminal.marea({"run", kPond}).status == 0);
   // The store is replaced under the run, so that its end finds another one.
-  const Ended ended =
-      terminal.shell("($MAREA run " + kPond +
-                     " --set 'run.duration=10000 h' --set 'traffic[ducks].arrivals.rate=2 /s' --quiet; echo status $?) & sleep 0.7; "
-                     "mv marea.sqlite away.sqlite; kill -INT $(pgrep -P $!); wait");
+  const Ended ended = terminal.shell("$MAREA run " + kPond +
+                                     " --set 'run.duration=10000 h' --set 'traffic[ducks].arrivals.rate=2 /s' --quiet & "
+                                     "until (( $(awk '{print $14 + $15}' /proc/$!/stat || echo 70) >= 70 )); do sleep 0.02; done; "
+                                     "mv marea.sqlite away.sqlite; kill -TERM $!; wait $!; echo status $?");
   CHECK(contains(ended.out, "not stored"));
   CHECK(contains(ended.out, "Latency"));
   CHECK(contains(ended.out, "status 4"));

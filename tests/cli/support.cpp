@@ -31,6 +31,18 @@ void into(const std::string& file, int descriptor) {
   ::close(opened);
 }
 
+// Waits until the process has computed for so long, however busy the machine is, or has ended.
+void await_work(pid_t process, std::chrono::nanoseconds least) {
+  clockid_t clock{};
+  timespec used{};
+  siginfo_t ended{};
+  while (::clock_getcpuclockid(process, &clock) == 0 && ::clock_gettime(clock, &used) == 0 &&
+         std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec) < least) {
+    if (::waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == process) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
 }  // namespace
 
 Terminal::Terminal() {
@@ -65,7 +77,7 @@ Ended Terminal::run(const std::string& program, const std::vector<std::string>& 
     ::_exit(127);
   }
   if (signal != 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    await_work(child, std::chrono::milliseconds(milliseconds));
     ::kill(child, signal);
   }
   int status = 0;

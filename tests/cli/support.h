@@ -22,7 +22,7 @@ class Terminal {
 
   // `marea` with these arguments. `environment`: NAME=value, on top of a plain one (C locale, no MAREA_PATH).
   Ended marea(const std::vector<std::string>& arguments, const std::vector<std::string>& environment = {}) const;
-  // The same, interrupted by `signal` after so many milliseconds.
+  // The same, interrupted by `signal` after so many milliseconds of computing.
   Ended interrupted(const std::vector<std::string>& arguments, int signal, int milliseconds) const;
   // A shell line, in which $MAREA is the program.
   Ended shell(const std::string& line) const;
