@@ -9,7 +9,7 @@ namespace marea::cluster {
 
 SessionSlot Sessions::open() {
   if (free_sessions_.empty()) {
-    sessions_.emplace_back();
+    sessions_.push_back(std::make_unique<SessionRow>());
     return SessionSlot{static_cast<std::uint32_t>(sessions_.size() - 1)};
   }
   const SessionSlot slot = free_sessions_.back();
@@ -18,7 +18,7 @@ SessionSlot Sessions::open() {
 }
 
 void Sessions::close(SessionSlot slot) {
-  SessionRow& row = sessions_[slot.value];
+  const SessionRow& row = *sessions_[slot.value];
   check(!row.live && row.zombies == 0, "a session slot was freed while in use");
   free_sessions_.push_back(slot);
 }

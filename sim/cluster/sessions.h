@@ -2,8 +2,7 @@
 #pragma once
 
 #include <array>
-#include <deque>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "sim/cluster/facts.h"
@@ -85,7 +84,7 @@ class Sessions {
  public:
   SessionSlot open();
   void close(SessionSlot slot);  // requires no zombies
-  SessionRow& operator[](SessionSlot slot) { return sessions_[slot.value]; }
+  SessionRow& operator[](SessionSlot slot) { return *sessions_[slot.value]; }
   std::size_t slots() const { return sessions_.size(); }
 
   CallSlot open_call();
@@ -94,7 +93,7 @@ class Sessions {
   const CallRow& operator[](CallSlot slot) const { return calls_[slot.value]; }
 
  private:
-  std::deque<SessionRow> sessions_;
+  std::vector<std::unique_ptr<SessionRow>> sessions_;
   std::vector<SessionSlot> free_sessions_;
   std::vector<CallRow> calls_;
   std::vector<CallSlot> free_calls_;
