@@ -22,6 +22,14 @@ const std::vector<Command>& commands() {
        "  marea check first-run\n"
        "  marea check first-run --set service.weights=fp8 > resolved.yaml\n",
        takes::settings | takes::format, 1, 1, check_command},
+      {"calibrate", "TABLE...", "fit a device's cost laws to measured kernel times",
+       "TABLE is a CSV of kernel timings, plain or gzip, as marea-probe writes it, or a\n"
+       "public table (docs/calibration.md). The device gives peak rates and bandwidth; what\n"
+       "no table covers is left out, or taken from --base with status assumed. A device's\n"
+       "file names the result under `calibration`. Without --out the result is printed.\n",
+       "  marea calibrate timings.csv --device h100-sxm --out hardware/calibration/h100-sxm.yaml\n"
+       "  marea calibrate gemm.csv.gz attention.csv.gz --device my-card --base l40s\n",
+       takes::device | takes::format, 1, 1000, calibrate_command},
       {"list", "KIND", "what there is to choose from",
        "KIND is one of models, devices, nodes, scenarios, metrics, schedulers, routers,\n"
        "traces.\n",

@@ -7,6 +7,7 @@
 
 namespace marea::cli {
 
+int calibrate_command(const Options& options);
 int run_command(const Options& options);
 int check_command(const Options& options);
 int list_command(const Options& options);

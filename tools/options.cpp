@@ -34,6 +34,9 @@ po::options_description describe(const Command& command) {
   add(takes::detail, "detail", text()->value_name("LEVEL"), "rows kept with the run: summary, sessions, requests or steps");
   add(takes::db, "db", text()->value_name("FILE"), "the store (marea.sqlite); :memory: stores nothing");
   add(takes::what, "table", text()->value_name("NAME"), "which rows (metric)");
+  add(takes::device, "device", text()->value_name("NAME"), "the device that was measured: its file gives peak rates and bandwidth");
+  add(takes::device, "base", text()->value_name("NAME"), "a device whose coefficients stand in for what no table covers");
+  add(takes::device, "out", text()->value_name("FILE"), "the calibration to write (printed)");
   add(takes::format, "format", text()->value_name("KIND"), "table, json or csv");
   add(takes::progress, "quiet", po::bool_switch(), "print the result and errors, nothing else");
   add(takes::progress, "no-progress", po::bool_switch(), "no progress line (there is none unless standard error is a terminal)");
@@ -93,6 +96,9 @@ void read_values(const po::variables_map& values, Options& options) {
     tables.insert(tables.end(), {{"requests", "request"}, {"sessions", "session"}, {"metrics", "metric"}, {"steps", "step"}});
     options.what = one_of(*table, "table", tables);
   }
+  if (const auto* device = text("device")) options.device = *device;
+  if (const auto* base = text("base")) options.base = *base;
+  if (const auto* out = text("out")) options.out = *out;
   options.quiet = flag("quiet");
   options.progress = !options.quiet && !flag("no-progress");
   options.help = flag("help");

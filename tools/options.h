@@ -31,6 +31,9 @@ struct Options {
   Format format = Format::table;
   Color color = Color::automatic;
   std::string what = "metric";  // export: the table
+  std::string device;           // calibrate: what was measured
+  std::string base;             // calibrate: where the rest comes from
+  std::string out;              // calibrate: the file to write; empty: standard output
   bool quiet = false;
   bool progress = true;
   bool help = false;
@@ -38,7 +41,8 @@ struct Options {
 
 // The options a command can take, to be combined with |.
 namespace takes {
-inline constexpr unsigned settings = 1, seed = 2, replications = 4, db = 8, detail = 16, format = 32, progress = 64, what = 128;
+inline constexpr unsigned settings = 1, seed = 2, replications = 4, db = 8, detail = 16, format = 32, progress = 64, what = 128,
+                          device = 256;
 }
 
 struct Command {

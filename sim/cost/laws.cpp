@@ -19,11 +19,20 @@ double norm(double a, double b, double q) {
 
 double gemm(const spec::GemmCost& cost, const Machine& machine, double m, double k, double n, double weight_bytes) {
   constexpr double kTile = 128;
-  const double activation_bytes = spec::bytes_per_number(cost.math);
-  const double waves = ((m + cost.row_offset) / kTile * n / kTile + cost.wave * machine.units) / machine.units;
-  const double compute = waves * 2 * kTile * kTile * (k + cost.depth_offset) * machine.units / (cost.compute_efficiency * machine.peak);
-  const double memory = (n * k * weight_bytes + m * k * activation_bytes + 2 * m * n) / (cost.memory_efficiency * machine.bandwidth);
-  return cost.floor.count() + norm(compute, memory, cost.norm);
+  constexpr double kAlign = 16;
+  constexpr double kHalfClock = 16384;
+  const double rate = cost.compute_efficiency * machine.peak;
+  const double depth = 2 * (k + cost.depth_offset);
+  const double rows = (1 - cost.row_tile) * (m + cost.row_offset) + cost.row_tile * kTile * std::ceil(m / kTile);
+  const double waves = rows * n * depth / rate * (1 + cost.sustained * m / (m + kHalfClock));
+  double first = cost.wave * kTile * kTile * depth * machine.units / rate;
+  if (cost.wave_rows > 0) first *= std::pow(std::clamp(m, kAlign, kTile) / kTile, cost.wave_rows);
+  double compute = norm(waves, first, cost.wave_norm);
+  if (m > 256 && std::fmod(m, kAlign) != 0) compute *= 1 + cost.unaligned;
+  const double bytes = n * k * weight_bytes + m * k * spec::bytes_per_number(cost.math) + 2 * m * n;
+  const double memory = bytes / (cost.memory_efficiency * machine.bandwidth) * std::hypot(1, cost.narrow / n);
+  const double activation = cost.activation * 2 * m * k / machine.bandwidth;
+  return cost.floor.count() + norm(compute, memory, cost.norm) + activation;
 }
 
 double experts(const spec::ExpertsCost& cost, const Machine& machine, const ExpertShape& shape, double tokens, double skew) {

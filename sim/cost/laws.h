@@ -18,9 +18,13 @@ struct Machine {
   double units = 1;
 };
 
-// Product of m x k activations with k x n weights, "soft wave":
-//   waves = ((m + mh) / 128 * n / 128 + s * S) / S                 fractional tiles plus a part-filled wave
-//   t = t0 + ((waves * 2 * 128 * 128 * (k + ka) * S / (e P))^q + ((n k wb + m k ab + 2 m n) / (eb BW))^q)^(1/q)
+// Product of m x k activations with k x n weights, "tiled waves":
+//   rows = (1 - al) (m + mh) + al 128 ceil(m / 128)                   tiles of 128 rows, as far as the kernels cannot avoid them
+//   full = 2 rows n (k + ka) / (e P) (1 + th m / (m + 16384))         all units busy; clocks sag in long products
+//   first = s 2 128 128 (k + ka) S / (e P) min(1, m / 128)^be         one tile alone takes this long however few there are
+//   compute = (full^r + first^r)^(1/r), more by un for m > 256 that is no multiple of 16
+//   memory = (n k wb + m k ab + 2 m n) / (eb BW) sqrt(1 + (nh / n)^2) few columns are few units that ask for weights
+//   t = t0 + (compute^q + memory^q)^(1/q) + ac 2 m k / BW             activations are quantised before the product
 double gemm(const spec::GemmCost& cost, const Machine& machine, double m, double k, double n, double weight_bytes);
 
 // Routed experts of one layer on one rank, for `tokens` tokens of the whole group.

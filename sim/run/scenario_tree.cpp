@@ -61,6 +61,8 @@ void splice(Tree& tree, const fs::path& folder, const SearchPath& path) {
   splice_at(cluster, "node", Kind::node, "cluster.node", folder, path);
   Tree* node = cluster == nullptr ? nullptr : cluster->find("node");
   splice_at(node, "device", Kind::device, "cluster.node.device", folder, path);
+  Tree* device = node == nullptr ? nullptr : node->find("device");
+  splice_at(device, "calibration", Kind::calibration, "cluster.node.device.calibration", folder, path);
 }
 
 }  // namespace

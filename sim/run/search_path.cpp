@@ -13,6 +13,8 @@ std::string_view folder(Kind kind) {
       return "models";
     case Kind::device:
       return "hardware/devices";
+    case Kind::calibration:
+      return "hardware/calibration";
     case Kind::node:
       return "hardware/nodes";
     case Kind::scenario:
@@ -42,7 +44,10 @@ std::optional<fs::path> SearchPath::find(Kind kind, std::string_view name, const
   std::vector<fs::path> roots{beside};
   roots.insert(roots.end(), roots_.begin(), roots_.end());
   for (const fs::path& root : roots) {
-    for (const fs::path& file : {root / named, root / folder(kind) / named}) {
+    // A calibration often has the name of its device, whose file may lie right here.
+    fs::path near = root / named, below = root / folder(kind) / named;
+    if (kind == Kind::calibration) near.swap(below);
+    for (const fs::path& file : {near, below}) {
       if (is_file(file)) return file;
     }
   }

@@ -33,8 +33,16 @@ GemmCost read_gemm(const Value& value, const Sources& sources, Format weights) {
   cost.memory_efficiency = efficiency(section, "memory");
   cost.norm = section.required("norm").number(1, 20);
   cost.row_offset = number_or(section, "row_offset", 0);
+  cost.row_tile = number_or(section, "row_tile", 0, 0, 1);
   cost.wave = number_or(section, "wave", 0);
+  cost.wave_norm = number_or(section, "wave_norm", 1, 1, 20);
+  cost.wave_rows = number_or(section, "wave_rows", 0, 0, 3);
   cost.depth_offset = number_or(section, "depth_offset", 0);
+  cost.narrow = number_or(section, "narrow", 0);
+  cost.sustained = number_or(section, "sustained", 0, 0, 10);
+  cost.activation = number_or(section, "activation", 0, 0, 100);
+  cost.unaligned = number_or(section, "unaligned", 0, 0, 10);
+  cost.fit = read_fit_record(section);
   cost.origin = sources.read(section);
   section.close();
   return cost;
@@ -48,6 +56,7 @@ DecodeAttentionCost read_decode(const Value& value, const Sources& sources, Form
   cost.compute_efficiency = number_or(section, "compute", 0, 0, 1);
   cost.per_head = seconds_or(section, "per_head", Seconds{});
   cost.per_doubling = seconds_or(section, "per_doubling", Seconds{});
+  cost.fit = read_fit_record(section);
   cost.origin = sources.read(section);
   section.close();
   return cost;
@@ -62,6 +71,7 @@ PrefillAttentionCost read_prefill(const Value& value, const Sources& sources, Fo
   cost.tile_waste = number_or(section, "tile_waste", 0);
   cost.narrow_head = number_or(section, "narrow_head", 0);
   cost.traffic = number_or(section, "traffic", 0);
+  cost.fit = read_fit_record(section);
   cost.origin = sources.read(section);
   section.close();
   return cost;
@@ -79,6 +89,7 @@ ExpertsCost read_experts(const Value& value, const Sources& sources, Format weig
   cost.per_expert = seconds_or(section, "per_expert", Seconds{});
   cost.per_token = seconds_or(section, "per_token", Seconds{});
   cost.imbalance = number_or(section, "imbalance", 0);
+  cost.fit = read_fit_record(section);
   cost.origin = sources.read(section);
   section.close();
   return cost;
@@ -107,6 +118,7 @@ std::vector<AllReduceCost> read_all_reduce(const Value& value, const Sources& so
     cost.floor = read_seconds(section.required("floor"));
     cost.root = seconds_or(section, "root", Seconds{});
     cost.bus = section.required("bus").bandwidth();
+    cost.fit = read_fit_record(section);
     cost.origin = sources.read(section);
     section.close();
     all.push_back(cost);
@@ -120,6 +132,7 @@ SmallKernelCost read_small_kernels(const Value& value, const Sources& sources) {
   cost.floor = read_seconds(section.required("floor"));
   cost.per_layer = section.required("per_layer").number(0, 100);
   cost.memory_efficiency = efficiency(section, "memory");
+  cost.fit = read_fit_record(section);
   cost.origin = sources.read(section);
   section.close();
   return cost;

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "sim/base/time.h"
+#include "sim/spec/fit_record.h"
 #include "sim/spec/number.h"
 
 namespace marea::spec {
 
-// Dense matrix product with weights in one format ("soft wave").
+// Dense matrix product with weights in one format ("tiled waves").
 struct GemmCost {
   Format math = Format::bf16;     // whose FLOP/s apply: weight-only formats multiply in 16 bits
   Seconds floor{};                // t0
@@ -19,8 +20,16 @@ struct GemmCost {
   double memory_efficiency = 1;   // eb, of bandwidth
   double norm = 1;                // q: how sharply compute and memory take over from each other
   double row_offset = 0;          // mh: rows added to m
-  double wave = 0;                // s: share of a wave that is always lost
-  double depth_offset = 0;        // ka: added to k
+  double row_tile = 0;            // al: share in which rows are rounded up to tiles of 128
+  double wave = 0;                // s: time of the only wave of a small product, in tiles of 128 x 128
+  double wave_norm = 1;           // r: how sharply that wave and full waves take over from each other
+  double wave_rows = 0;           // be: with fewer rows than 128 that wave falls as (rows / 128)^be
+  double depth_offset = 0;        // ka: added to k, filling and draining the pipeline
+  double narrow = 0;              // nh: columns at which too few units ask for weights to reach 1 / sqrt(2) of the bandwidth
+  double sustained = 0;           // th: loss of clock in long products, half of it reached at 16,384 rows
+  double activation = 0;          // ac: passes over 16-bit activations before the product (their quantisation)
+  double unaligned = 0;           // un: extra for more than 256 rows that are no multiple of 16
+  FitRecord fit;
   Origin origin;
 };
 
@@ -31,6 +40,7 @@ struct DecodeAttentionCost {
   double compute_efficiency = 0;  // ec, of 16-bit peak; 0: compute never binds
   Seconds per_head{};             // a, per sequence and KV head
   Seconds per_doubling{};         // lg, times log2(1 + context / 256): the reduction over KV splits
+  FitRecord fit;
   Origin origin;
 };
 
@@ -42,6 +52,7 @@ struct PrefillAttentionCost {
   double tile_waste = 0;          // T: keys lost per query to tiles
   double narrow_head = 0;         // dk: extra for heads narrower than 128
   double traffic = 0;             // ck: passes over queries, keys, values and outputs
+  FitRecord fit;
   Origin origin;
 };
 
@@ -56,6 +67,7 @@ struct ExpertsCost {
   Seconds per_expert{};           // pe, per touched expert
   Seconds per_token{};            // ct
   double imbalance = 0;           // im: rows of the busiest rank grow by im * skew * (1 + log2 ranks)
+  FitRecord fit;
   Origin origin;
 };
 
@@ -65,6 +77,7 @@ struct AllReduceCost {
   Seconds floor{};
   Seconds root{};  // per square root of a byte
   Bandwidth bus{};
+  FitRecord fit;
   Origin origin;
 };
 
@@ -73,6 +86,7 @@ struct SmallKernelCost {
   Seconds floor{};  // each
   double per_layer = 0;
   double memory_efficiency = 1;
+  FitRecord fit;
   Origin origin;
 };
 

@@ -59,6 +59,25 @@ void read_power_and_price(Section& section, const Sources& sources, Device& devi
   }
 }
 
+// The costs of the calibration with the device's own laid over them, key by key.
+Tree merged_costs(Section& section, Sources& sources, Device& device) {
+  Tree costs;
+  costs.kind = Tree::Kind::map;
+  costs.mark = section.mark();
+  if (const std::optional<Value> value = section.optional("calibration")) {
+    if (!value->is_map()) value->fail("expected the map of a calibration; its name is looked up only where a scenario names the device");
+    Section calibration(*value);
+    sources.add(calibration);
+    device.calibration = calibration.required("name").text();
+    for (const char* words : {"about", "device"})
+      if (const std::optional<Value> text = calibration.optional(words)) static_cast<void>(text->text());
+    costs = calibration.required("costs").tree();
+    calibration.close();
+  }
+  if (const std::optional<Value> own = section.optional("costs")) merge(costs, own->tree());
+  return costs;
+}
+
 // Every `math` that the coefficients name must be a format with FLOP/s.
 void check_math(const Section& section, const Device& device) {
   for (const auto& gemm : device.costs.gemm)
@@ -90,9 +109,10 @@ FlopRate Device::peak(Format math) const {
   return *rate;
 }
 
-Device read_device(const Value& value) {
-  Section section(value);
-  const Sources sources(section);
+namespace {
+
+// All but the coefficients; leaves `costs` and `calibration` in the section.
+Device read_sheet(Section& section, const Sources& sources) {
   Device device;
   device.name = section.required("name").text();
   if (const std::optional<Value> about = section.optional("about")) device.about = about->text();
@@ -107,8 +127,27 @@ Device read_device(const Value& value) {
   host_link.close();
   read_power_and_price(section, sources, device);
   device.reserve = read_reserve(section.required("reserve"), sources);
-  device.costs = read_step_costs(section.required("costs"), sources);
+  return device;
+}
+
+}  // namespace
+
+Device read_device(const Value& value) {
+  Section section(value);
+  Sources sources(section);
+  Device device = read_sheet(section, sources);
+  const Tree costs = merged_costs(section, sources, device);
+  device.costs = read_step_costs(Value(costs, section.path().empty() ? "costs" : section.path() + ".costs"), sources);
   check_math(section, device);
+  section.close();
+  return device;
+}
+
+Device read_hardware(const Value& value) {
+  Section section(value);
+  const Sources sources(section);
+  Device device = read_sheet(section, sources);
+  for (const char* later : {"calibration", "costs"}) static_cast<void>(section.optional(later));
   section.close();
   return device;
 }

@@ -48,6 +48,7 @@ struct Device {
   std::optional<DollarsPerHour> price;
   Origin price_origin;
   RuntimeReserve reserve;
+  std::string calibration;  // whose coefficients these are, as far as the device states none itself; empty: its own alone
   StepCosts costs;
 
   // The GEMM coefficients for weights in a format. A format that the device cannot multiply in runs weight-only: 16-bit coefficients, the
@@ -59,6 +60,10 @@ struct Device {
   const HostCost& host(const Model& model) const { return model.has_experts() ? costs.host_experts : costs.host_dense; }
 };
 
+// A device as its file states it. Under `calibration` stands the map of a calibration file (not its name): its `costs` count where the
+// device's own `costs` state nothing, and both files' `sources` may be named.
 Device read_device(const Value& value);
+// The same without its coefficients: all that a fit of them needs, and all that a device has before one.
+Device read_hardware(const Value& value);
 
 }  // namespace marea::spec

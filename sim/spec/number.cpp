@@ -47,13 +47,16 @@ std::string_view name(Status status) {
   return names[static_cast<std::size_t>(status)];
 }
 
-Sources::Sources(Section& file) {
+Sources::Sources(Section& file) { add(file); }
+
+void Sources::add(Section& file) {
   const std::optional<Value> listed = file.optional("sources");
   if (!listed) return;
   Section sources(*listed);
   for (const auto& [key, value] : sources.rest()) {
-    names_.push_back(key);
-    words_.emplace(key, value.text());
+    const auto [known, added] = words_.emplace(key, value.text());
+    if (added) names_.push_back(key);
+    if (known->second != value.text()) value.fail("the device and its calibration mean different things by this name; rename one");
   }
 }
 

@@ -39,6 +39,8 @@ class Sources {
  public:
   // Takes `sources: {name: words}` from the map of a file; it may be missing.
   explicit Sources(Section& file);
+  // Takes `sources` from another file's map as well. A name that both files have is an error unless both mean the same by it.
+  void add(Section& file);
   // Takes `status` and `source` from a block. `source` is a name of the file's `sources` (an error otherwise) and may only be missing where
   // the status is `assumed`; a block without both has the origin of `above`.
   Origin read(Section& block, const Origin& above = {}) const;

@@ -35,6 +35,7 @@ const std::vector<ThirdParty> kThirdParty = {
     {"boost/math/", {"traffic", "metrics"}},  // quantiles of laws; of Student's t for intervals
     {"boost/program_options", {"tools"}},
     {"Eigen/", {"cost"}},
+    {"unsupported/Eigen/", {"cost"}, true},
     {"sqlite3.h", {"run"}},
     {"xxhash.h", {"metrics"}},
     {"fmt/", kAllButEngine},

@@ -10,7 +10,7 @@ using namespace marea;
 namespace {
 
 std::string refused(const std::string& path, const std::string& yaml) {
-  Tree tree = test::catalogue_tree("hardware/devices", "h100-sxm");
+  Tree tree = test::device_tree("h100-sxm");
   try {
     set_path(tree, path, yaml, "test");
     spec::read_device(Value(tree, "device"));
@@ -47,7 +47,7 @@ TEST_CASE("wrong devices are refused at their place") {
 }
 
 TEST_CASE("a status that is not an assumption needs a source") {
-  Tree tree = test::catalogue_tree("hardware/devices", "h100-sxm");
+  Tree tree = test::device_tree("h100-sxm");
   Tree* memory = tree.find("memory");
   std::erase_if(memory->entries, [](const TreeEntry& entry) { return entry.key == "source"; });
   CHECK_THROWS_AS(spec::read_device(Value(tree, "device")), ConfigError);

@@ -17,8 +17,15 @@ inline spec::Model model(const std::string& name) {
   return spec::read_model(Value(tree, "model"));
 }
 
+// A device with its calibration spliced in.
+inline Tree device_tree(const std::string& name) {
+  Tree tree = catalogue_tree("hardware/devices", name);
+  if (Tree* calibration = tree.find("calibration")) *calibration = catalogue_tree("hardware/calibration", calibration->text);
+  return tree;
+}
+
 inline spec::Device device(const std::string& name) {
-  const Tree tree = catalogue_tree("hardware/devices", name);
+  const Tree tree = device_tree(name);
   return spec::read_device(Value(tree, "device"));
 }
 
@@ -26,7 +33,7 @@ inline Tree node_tree(const std::string& name) {
   Tree tree = catalogue_tree("hardware/nodes", name);
   Tree* device = tree.find("device");
   check(device != nullptr, "a node without a device");
-  *device = catalogue_tree("hardware/devices", device->text);
+  *device = device_tree(device->text);
   return tree;
 }
 

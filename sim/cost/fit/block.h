@@ -1,0 +1,41 @@
+// From rows and a fitted law to a block: shared by the fits of all laws.
+#pragma once
+
+#include <span>
+
+#include "sim/cost/fit/fits.h"
+#include "sim/cost/fit/law_fit.h"
+#include "sim/cost/laws.h"
+
+namespace marea::cost {
+
+inline Machine machine_of(const spec::Device& device, spec::Format math) {
+  return {device.peak(math).value, device.memory.bandwidth.value, static_cast<double>(device.compute.units)};
+}
+
+// A key of a few small numbers, to group rows of one shape.
+std::uint64_t shape_key(std::initializer_list<double> numbers);
+
+// Throws ConfigError at `place` when the samples cannot carry even the basic coefficients of a law.
+void require_enough(std::size_t rows, std::size_t shapes, std::size_t basic, const Block& block, const Mark& place);
+
+// The range of a measure over the rows.
+spec::Range range_of(const std::vector<Timing>& rows, Measure measure);
+
+template <class Case>
+void complete(Block& block, const Law<Case>& law, const std::vector<Sample<Case>>& samples, const Mark& place) {
+  std::vector<std::uint64_t> shape;
+  for (const Sample<Case>& sample : samples) shape.push_back(sample.shape);
+  std::size_t shapes = 0;
+  if (!samples.empty()) deal_folds(shape, shapes);
+  require_enough(samples.size(), shapes, law.basic, block, place);
+  const Fitted fitted = fit_law(law, samples);
+  const auto ranges = block.record.ranges;
+  block.record = fitted.record;
+  block.record.ranges = ranges;
+  for (std::size_t i = 0; i < fitted.values.size(); ++i)
+    if (i < law.basic || fitted.values[i] != law.neutral[i])
+      block.values.emplace_back(law.coefficients[i].key, written(law.coefficients[i].notation, fitted.values[i]));
+}
+
+}  // namespace marea::cost

@@ -1,0 +1,111 @@
+// Grouping rows into fits, and writing what came out.
+#include "sim/cost/fit/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "sim/base/quantity.h"
+
+namespace marea::cost {
+
+namespace {
+
+using Group = std::tuple<Operation, int, int>;  // operation, format (or -1), format of KV (or -1)
+
+int number(const std::optional<spec::Format>& format) { return format ? static_cast<int>(spec::at(*format)) : -1; }
+
+// Of the rows of one case the best: captured before eager, then the fastest.
+std::vector<Timing> distinct(std::vector<Timing> rows) {
+  const auto same = [](const Timing& row) {
+    auto measure = row.measure;
+    for (const Measure aside : {Measure::graph, Measure::noise}) measure[static_cast<std::size_t>(aside)] = 0;
+    return measure;
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Timing& a, const Timing& b) {
+    return std::tuple(same(a), -a[Measure::graph], a.seconds) < std::tuple(same(b), -b[Measure::graph], b.seconds);
+  });
+  rows.erase(std::unique(rows.begin(), rows.end(), [&](const Timing& a, const Timing& b) { return same(a) == same(b); }), rows.end());
+  return rows;
+}
+
+// Who measured the rows, in words.
+std::string source_of(const std::vector<Timing>& rows, const Timings& timings) {
+  constexpr std::size_t kNamed = 6;
+  std::map<std::uint32_t, std::size_t> count;
+  for (const Timing& row : rows) ++count[row.source];
+  std::vector<std::string> names;
+  for (const auto& [source, times] : count)
+    names.push_back(timings.sources[source].empty() ? "an unnamed source" : timings.sources[source]);
+  std::sort(names.begin(), names.end());
+  if (names.size() <= kNamed) return fmt::format("{}", fmt::join(names, ", "));
+  const std::size_t more = names.size() - kNamed;
+  names.resize(kNamed);
+  return fmt::format("{} and {} more", fmt::join(names, ", "), more);
+}
+
+std::string percent(double share) { return shortest(std::round(share * 1e4) / 100) + " %"; }
+
+std::string quantiles_text(const spec::ErrorQuantiles& q) {
+  return fmt::format("{{median: {}, p90: {}, p99: {}}}", percent(q.median), percent(q.p90), percent(q.p99));
+}
+
+std::string record_text(const spec::FitRecord& record) {
+  std::vector<std::string> ranges;
+  for (int i = 0; i < spec::kExtents; ++i) {
+    const auto extent = static_cast<spec::Extent>(i);
+    const spec::Range& range = record.range(extent);
+    if (std::isfinite(range.most))
+      ranges.push_back(fmt::format("{}: [{}, {}]", spec::name(extent), shortest(range.least), shortest(range.most)));
+  }
+  return fmt::format("{{rows: {}, shapes: {}, held_out: {}, in_sample: {}, range: {{{}}}}}", record.rows, record.shapes,
+                     quantiles_text(record.held_out), quantiles_text(record.in_sample), fmt::join(ranges, ", "));
+}
+
+}  // namespace
+
+Calibration calibrate(const Timings& timings, const spec::Device& device, const Mark& place) {
+  std::map<Group, std::vector<Timing>> groups;
+  for (const Timing& row : timings.rows) groups[{row.operation, number(row.format), number(row.kv)}].push_back(row);
+  Calibration calibration;
+  calibration.name = calibration.device = device.name;
+  for (auto& [group, rows] : groups) {
+    const std::vector<Timing> used = distinct(std::move(rows));
+    if (std::get<0>(group) != Operation::gemm) continue;
+    Block block = fit_gemm(used, device, place);
+    block.source = source_of(used, timings);
+    calibration.blocks.push_back(std::move(block));
+  }
+  return calibration;
+}
+
+std::string to_yaml(const Calibration& calibration) {
+  std::vector<std::string> sources;
+  for (const Block& block : calibration.blocks)
+    if (std::find(sources.begin(), sources.end(), block.source) == sources.end()) sources.push_back(block.source);
+  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  const auto source = [&](const Block& block) {
+    return fmt::format("kernels_{}", std::find(sources.begin(), sources.end(), block.source) - sources.begin() + 1);
+  };
+  std::string text = fmt::format("name: {}\n", calibration.name);
+  if (!calibration.about.empty()) text += fmt::format("about: {}\n", quoted(calibration.about));
+  text += fmt::format("device: {}\nsources:\n", calibration.device);
+  for (std::size_t i = 0; i < sources.size(); ++i) text += fmt::format("  kernels_{}: {}\n", i + 1, quoted(sources[i]));
+  text += "costs:\n";
+  std::string law;
+  for (const Block& block : calibration.blocks) {
+    if (block.law != law) text += fmt::format("  {}:\n", block.law);
+    law = block.law;
+    text += fmt::format("    {}:\n", block.format);
+    for (const auto& [key, value] : block.values) text += fmt::format("      {}: {}\n", key, value);
+    text += fmt::format("      status: {}\n      source: {}\n      fit: {}\n", spec::name(block.status), source(block),
+                        record_text(block.record));
+  }
+  return text;
+}
+
+}  // namespace marea::cost
