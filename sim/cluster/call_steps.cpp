@@ -58,10 +58,11 @@ void Simulation::issue_call(SessionSlot slot, Vertex vertex, Time now) {
     return;
   }
   emit(ContextGrew{slot, row.traffic, call_step.thread, call_step.call.content, row.session.shareable, now});
-  if (pool.setup.front_end == Duration{}) {
+  const Duration front_end = pool.setup.host.front_end(call_step.call.prompt);
+  if (front_end == Duration{}) {
     route(slot_of_call, now);
   } else {
-    push(now + pool.setup.front_end, EventKind::routing, {slot_of_call.value, slot.value, sessions_[slot].generation});
+    push(now + front_end, EventKind::routing, {slot_of_call.value, slot.value, sessions_[slot].generation});
   }
 }
 

@@ -26,7 +26,7 @@ struct PoolSetup {
   RouterRecipe router;
   Duration view_age{};         // age that the router's view may reach; 0: live
   bool sticky_agents = false;  // sub-agents count as their session for affinity
-  Duration front_end{};        // of a call, before the engine knows it
+  spec::HostCost host;         // its front end; what it costs a step is in `cost`
 };
 
 struct ToolSetup {

@@ -30,7 +30,8 @@ StepCost::State::State(const spec::Model& model, const spec::Device& device, con
     : deployment(deployment_), host(host_), sampler_(device.costs.sampler), small_cost_(device.costs.small_kernels) {
   check(batch_tokens >= 1, "a step of no tokens at most");
   check(spec::refusal(model, device, deployment).empty(), "a step cost for a deployment that is refused");
-  host_layers = host.layer.count() * real(model.layers);
+  host_captured = host.step.count() + host.layer.count() * real(model.layers);
+  host_eager = host.eager.count() + host.eager_layer.count() * real(model.layers);
   layers_ = real(model.layers);
   for (const Matrix& matrix : matrices(model, deployment)) {
     const spec::GemmCost cost = device.gemm(matrix.format);

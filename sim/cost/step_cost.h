@@ -11,6 +11,7 @@
 #include "sim/cost/laws.h"
 #include "sim/cost/step.h"
 #include "sim/spec/deployment.h"
+#include "sim/spec/host.h"
 
 namespace marea::cost {
 

@@ -28,7 +28,8 @@ struct StepCost::State {
   // The pieces of a price. Together: device = on_device(sums) + growth.at(...), then with_host().
   double on_device(const StepSums& sums);  // all but what grows with the contexts of decodes
   double host_time(const StepSums& sums) const {
-    return host.step.count() + host_layers + host.sequence.count() * static_cast<double>(sums.decode_sequences + sums.prefill_sequences) +
+    return host_captured + (sums.prefill_sequences > 0 ? host_eager : 0) +
+           host.sequence.count() * static_cast<double>(sums.decode_sequences + sums.prefill_sequences) +
            host.admission.count() * static_cast<double>(sums.admissions);
   }
   const LinearParts& linear(std::int64_t tokens);
@@ -38,7 +39,8 @@ struct StepCost::State {
 
   spec::Deployment deployment;
   spec::HostCost host;
-  double host_layers = 0;
+  double host_captured = 0;  // a step
+  double host_eager = 0;     // more, where the step holds prompt chunks
   spec::DecodeAttentionCost decode;
   DecodeGrowth growth;
   double linear_total(std::int64_t tokens) {

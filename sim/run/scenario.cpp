@@ -92,8 +92,6 @@ void read_serving(const std::optional<Value>& value, Scenario::State& state) {
   serving::VllmV1Params& engine = state.engine;
   engine.max_length = state.model.max_length;
   engine.window = state.model.attention.key_limit();
-  state.host = state.node.device.host(state.model);
-  state.front_end = std::chrono::milliseconds(16);  // what admission at the front end takes on vLLM (median of published runs)
   Tree empty;
   empty.kind = Tree::Kind::map;
   Section section(value ? *value : Value(empty, "serving"));
@@ -111,9 +109,7 @@ void read_serving(const std::optional<Value>& value, Scenario::State& state) {
   if (const auto threshold = section.optional("long_prefill_threshold")) engine.long_prefill_threshold = threshold->tokens(Tokens{1}).value;
   if (const auto chunked = section.optional("chunked_prefill")) engine.chunked_prefill = chunked->boolean();
   if (const auto caching = section.optional("prefix_caching")) engine.prefix_caching = caching->boolean();
-  if (const auto time = section.optional("front_end")) state.front_end = time->duration();
-  state.host.overlaps = engine.async;  // the host prepares the next step while the device runs this one
-  if (const auto host = section.optional("host")) state.host = spec::read_host_cost(*host, state.host);
+  state.host = spec::read_host(section.required("host"));
   const auto scheduler = section.optional("scheduler");
   const auto router = section.optional("router");
   Tree fcfs;
@@ -248,30 +244,6 @@ void fill(Tree& tree, std::string_view section, std::string_view key, std::strin
   map->entries.push_back({std::string(key), {}, std::move(value)});
 }
 
-// The host times in force, also where they come from the device.
-void fill_host(const spec::HostCost& host, Tree& tree) {
-  Tree* serving = tree.find("serving");
-  Tree map;
-  map.kind = Tree::Kind::map;
-  const auto add = [&](std::string_view key, std::string text) {
-    Tree value;
-    value.kind = Tree::Kind::scalar;
-    value.text = std::move(text);
-    map.entries.push_back({std::string(key), {}, std::move(value)});
-  };
-  add("step", exact(to_clock(host.step)));
-  add("sequence", exact(to_clock(host.sequence)));
-  add("layer", exact(to_clock(host.layer)));
-  add("admission", exact(to_clock(host.admission)));
-  add("overlaps", host.overlaps ? "true" : "false");
-  if (Tree* given = serving->find("host")) {
-    merge(map, *given);
-    *given = std::move(map);
-  } else {
-    serving->entries.push_back({"host", {}, std::move(map)});
-  }
-}
-
 void fill_defaults(const Scenario::State& state, spec::Format kv, Tree& tree) {
   const auto tokens = [](std::int64_t value) { return std::to_string(value) + " tok"; };
   const auto flag = [](bool value) { return std::string(value ? "true" : "false"); };
@@ -289,8 +261,6 @@ void fill_defaults(const Scenario::State& state, spec::Format kv, Tree& tree) {
   fill(tree, "serving", "max_length", tokens(engine.max_length));
   fill(tree, "serving", "chunked_prefill", flag(engine.chunked_prefill));
   fill(tree, "serving", "prefix_caching", flag(engine.prefix_caching));
-  fill(tree, "serving", "front_end", exact(state.front_end));
-  fill_host(state.host, tree);
   fill(tree, "serving", "scheduler", "fcfs");
   fill(tree, "serving", "router", "round-robin");
   fill(tree, "kv", "memory_fraction", fmt::format("{}", state.pools.front().limits.memory_fraction));

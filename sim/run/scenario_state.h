@@ -24,7 +24,6 @@ struct Scenario::State {
   cluster::RouterRecipe router;
   Duration view_age{};
   bool sticky_agents = false;
-  Duration front_end{};
   std::vector<traffic::ClassSpec> classes;
   bool stationary = false;
   cluster::Window window;

@@ -55,6 +55,22 @@ void splice_at(Tree* parent, std::string_view key, Kind kind, std::string_view w
   *value = std::move(map);
 }
 
+// Host times belong to every scenario: those of the engine at large where it names none.
+void add_host(Tree& tree) {
+  Tree host;
+  host.kind = Tree::Kind::map;
+  Tree name;
+  name.kind = Tree::Kind::scalar;
+  name.text = "vllm";
+  host.entries.push_back({"host", {}, std::move(name)});
+  Tree under;
+  under.kind = Tree::Kind::map;
+  under.entries.push_back({"serving", {}, std::move(host)});
+  const Tree* serving = tree.find("serving");
+  if (serving != nullptr && serving->find("host") != nullptr) return;
+  merge(tree, under);
+}
+
 void splice(Tree& tree, const fs::path& folder, const SearchPath& path) {
   splice_at(tree.find("service"), "model", Kind::model, "service.model", folder, path);
   Tree* cluster = tree.find("cluster");
@@ -63,6 +79,7 @@ void splice(Tree& tree, const fs::path& folder, const SearchPath& path) {
   splice_at(node, "device", Kind::device, "cluster.node.device", folder, path);
   Tree* device = node == nullptr ? nullptr : node->find("device");
   splice_at(device, "calibration", Kind::calibration, "cluster.node.device.calibration", folder, path);
+  splice_at(tree.find("serving"), "host", Kind::engine, "serving.host", folder, path);
 }
 
 }  // namespace
@@ -72,6 +89,7 @@ Tree scenario_tree(Tree tree, const fs::path& folder, const std::vector<std::str
   std::error_code a_pipe;  // has no such path, and cannot be extended either
   std::vector<fs::path> chain{fs::weakly_canonical(tree.mark.file, a_pipe)};
   tree = extended(std::move(tree), folder, path, chain);
+  add_host(tree);
   splice(tree, folder, path);
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');

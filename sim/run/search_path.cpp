@@ -17,6 +17,8 @@ std::string_view folder(Kind kind) {
       return "hardware/calibration";
     case Kind::node:
       return "hardware/nodes";
+    case Kind::engine:
+      return "hardware/engines";
     case Kind::scenario:
       return "scenarios";
   }

@@ -11,8 +11,8 @@
 namespace marea::run {
 
 // The kinds of things that are YAML files looked up by name, and the folder of each below a root.
-enum class Kind { model, device, calibration, node, scenario };
-// "models", "hardware/devices", "hardware/calibration", "hardware/nodes", "scenarios"
+enum class Kind { model, device, calibration, node, engine, scenario };
+// "models", "hardware/devices", "hardware/calibration", "hardware/nodes", "hardware/engines", "scenarios"
 std::string_view folder(Kind kind);
 
 class SearchPath {

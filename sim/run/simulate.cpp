@@ -79,7 +79,7 @@ void add_pools(const Scenario::State& state, Built& built) {
                                    .router = state.router,
                                    .view_age = state.view_age,
                                    .sticky_agents = state.sticky_agents,
-                                   .front_end = state.front_end});
+                                   .host = state.host});
     built.observers.pools.push_back(pool.name);
     for (int replica = 0; replica < pool.replicas; ++replica) {
       built.observers.replicas.push_back({.pool = index,

@@ -148,24 +148,6 @@ SamplerCost read_sampler(const Value& value, const Sources& sources) {
   return cost;
 }
 
-HostCost read_host(Section& section, const HostCost& base) {
-  HostCost cost = base;
-  cost.step = seconds_or(section, "step", base.step);
-  cost.sequence = seconds_or(section, "sequence", base.sequence);
-  cost.layer = seconds_or(section, "layer", base.layer);
-  cost.admission = seconds_or(section, "admission", base.admission);
-  if (const std::optional<Value> overlaps = section.optional("overlaps")) cost.overlaps = overlaps->boolean();
-  return cost;
-}
-
-HostCost read_device_host(const Value& value, const Sources& sources) {
-  Section section(value);
-  HostCost cost = read_host(section, {});
-  cost.origin = sources.read(section);
-  section.close();
-  return cost;
-}
-
 }  // namespace
 
 StepCosts read_step_costs(const Value& value, const Sources& sources) {
@@ -182,20 +164,8 @@ StepCosts read_step_costs(const Value& value, const Sources& sources) {
   costs.small_kernels = read_small_kernels(section.required("small_kernels"), sources);
   costs.sampler = read_sampler(section.required("sampler"), sources);
   costs.routing_skew = number_or(section, "routing_skew", 0, 0, 3);
-  Section host(section.required("host"));
-  costs.host_dense = read_device_host(host.required("dense"), sources);
-  costs.host_experts = read_device_host(host.required("experts"), sources);
-  host.close();
   section.close();
   return costs;
-}
-
-HostCost read_host_cost(const Value& value, const HostCost& base) {
-  Section section(value);
-  HostCost cost = read_host(section, base);
-  section.close();
-  cost.origin = {Status::assumed, "the scenario"};
-  return cost;
 }
 
 }  // namespace marea::spec

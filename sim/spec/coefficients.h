@@ -97,16 +97,6 @@ struct SamplerCost {
   Origin origin;
 };
 
-// Time of the host for one step: step + sequence * sequences + layer * layers + admission * admitted requests.
-struct HostCost {
-  Seconds step{};
-  Seconds sequence{};
-  Seconds layer{};
-  Seconds admission{};
-  bool overlaps = false;  // with the device: the step takes the longer of the two; otherwise their sum
-  Origin origin;
-};
-
 // Everything above for one device. Formats without an entry run as weight-only (gemm, experts) or are refused (attention).
 struct StepCosts {
   std::array<std::optional<GemmCost>, kFormats> gemm;
@@ -119,13 +109,9 @@ struct StepCosts {
   SmallKernelCost small_kernels;
   SamplerCost sampler;
   double routing_skew = 0;  // alpha: expert i of n is chosen in proportion to i^-alpha
-  HostCost host_dense;      // of models without experts
-  HostCost host_experts;
 };
 
 // Reads `costs` of a device.
 StepCosts read_step_costs(const Value& value, const Sources& sources);
-// Reads host times that a scenario states; keys that it leaves out keep the values of `base`.
-HostCost read_host_cost(const Value& value, const HostCost& base);
 
 }  // namespace marea::spec

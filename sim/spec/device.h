@@ -56,8 +56,6 @@ struct Device {
   GemmCost gemm(Format weights) const;
   ExpertsCost experts(Format weights) const;
   FlopRate peak(Format math) const;  // check()s that there is one
-  // Host times for a model on this device, as fitted.
-  const HostCost& host(const Model& model) const { return model.has_experts() ? costs.host_experts : costs.host_dense; }
 };
 
 // A device as its file states it. Under `calibration` stands the map of a calibration file (not its name): its `costs` count where the

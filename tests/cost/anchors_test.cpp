@@ -184,7 +184,7 @@ TEST_CASE("steps of Llama 3.1 8B in 16 bits on one H100 are near the measured ga
   // ml-energy: medians at batch 8, 64, 256, 512. Contexts are not published; 150 to 400 are likely, 300 is taken.
   const spec::Model model = test::model("llama-3.1-8b");
   const spec::Device device = test::device("h100-sxm");
-  cost::StepCost cost(model, device, spec::deploy(model, Format::bf16, Format::bf16, 1), device.host(model), 8192);
+  cost::StepCost cost(model, device, spec::deploy(model, Format::bf16, Format::bf16, 1), test::host("vllm"), 8192);
   const std::array<std::pair<std::int64_t, double>, 4> measured{{{8, 7.3}, {64, 11.5}, {256, 26.1}, {512, 47.4}}};
   for (const auto& [batch, milliseconds] : measured) {
     const double law = decode_milliseconds(cost, batch, 300);
@@ -199,7 +199,7 @@ TEST_CASE("steps of Llama 3.1 70B in fp8 on four H100 are near the measured time
   //   TPOT = t(c decodes) + (c - 1) (t(c - 1 decodes and a prompt) - t(c decodes)) / o
   const spec::Model model = test::model("llama-3.1-70b");
   const spec::Device device = test::device("h100-sxm");
-  cost::StepCost cost(model, device, spec::deploy(model, Format::fp8, Format::fp8, 4), device.host(model), 8192);
+  cost::StepCost cost(model, device, spec::deploy(model, Format::fp8, Format::fp8, 4), test::host("vllm"), 8192);
   const std::int64_t prompt = 922;
   const std::array<std::pair<std::int64_t, double>, 3> measured{{{4, 11.8}, {16, 13.2}, {64, 19.5}}};
   for (const auto& [concurrency, milliseconds] : measured) {

@@ -33,7 +33,7 @@ const std::vector<Setting>& settings() {
 cost::StepCost make(const Setting& s, bool overlaps = false) {
   const spec::Model model = test::model(s.model);
   const spec::Device device = test::device(s.device);
-  spec::HostCost host = device.host(model);
+  spec::HostCost host = test::host("vllm");
   host.overlaps = overlaps;
   return {model, device, spec::deploy(model, s.weights, s.kv, s.tensor), host, 8192};
 }
@@ -213,7 +213,7 @@ TEST_CASE("a window and a choice of keys stop the growth of a step") {
     return model;
   }();
   const spec::Device device = test::device("h200-sxm");
-  cost::StepCost full(all_full, device, spec::deploy(all_full, Format::mxfp4, Format::bf16, 2), device.host(all_full), 8192);
+  cost::StepCost full(all_full, device, spec::deploy(all_full, Format::mxfp4, Format::bf16, 2), test::host("vllm"), 8192);
   const double grown = full.price(decodes(32, 60'000)).count() - full.price(decodes(32, 128)).count();
   // Half of the layers keep growing.
   CHECK((far - near) / grown == Approx(0.5).epsilon(1e-6));

@@ -80,7 +80,7 @@ const std::vector<Variant> kVariants = {
      "blocks: 1700"},
     {"engine: vllm-v1, scheduler: shortest-job, router: {kind: prefix-affinity, view_age: 50 ms}, watermark: 0.02, max_length: 24000 tok",
      "blocks: 1700"},
-    {"engine: vllm-v1, prefix_caching: false, router: power-of-two, front_end: 0 ms, max_length: 24000 tok", "blocks: 2000"},
+    {"engine: vllm-v1, prefix_caching: false, router: power-of-two, host: {front_end: {call: 0 ms}}, max_length: 24000 tok", "blocks: 2000"},
 };
 
 }  // namespace
@@ -109,7 +109,7 @@ TEST_CASE("skipping equals stepping for a router that asks the replicas, with se
     const run::Scenario tight = scenario(fmt::format(R"(name: tight
 service: {{model: llama-3.1-8b, weights: bf16}}
 cluster: {{node: hgx-h100, pools: [{{name: main, replicas: 4}}]}}
-serving: {{router: prefix-index, max_length: 2000 tok, front_end: 0 ms}}
+serving: {{router: prefix-index, max_length: 2000 tok, host: {{front_end: {{call: 0 ms}}}}}}
 kv: {{blocks: 300}}
 traffic:
   - name: chat

@@ -77,12 +77,18 @@ TEST_CASE("coefficients keep fractions of a nanosecond") {
   }
 }
 
-TEST_CASE("host times of a scenario replace those it names and are assumptions") {
-  const spec::HostCost base = test::device("h100-sxm").costs.host_dense;
-  const Tree tree = parse_yaml("{step: 1 ms, overlaps: true}", "s.yaml");
-  const spec::HostCost host = spec::read_host_cost(Value(tree, "serving.host"), base);
+TEST_CASE("host times are what is stated, and 0 where nothing is") {
+  const Tree tree =
+      parse_yaml("{step: 1 ms, sequence: 12.5 us, eager_layer: 40 us, overlaps: true, front_end: {call: 16 ms, token: 1.5 us}}", "s.yaml");
+  const spec::HostCost host = spec::read_host(Value(tree, "serving.host"));
   CHECK(host.step.count() == 1e-3);
-  CHECK(host.sequence == base.sequence);
+  CHECK(host.sequence.count() == 12.5e-6);
+  CHECK(host.eager_layer.count() == 40e-6);
+  CHECK(host.admission.count() == 0);
   CHECK(host.overlaps);
   CHECK(host.origin.status == spec::Status::assumed);
+  // 16 ms and 1.5 us for each of 1,000 prompt tokens
+  CHECK(host.front_end(1000) == std::chrono::microseconds(17'500));
+  const Tree wrong = parse_yaml("{steps: 1 ms}", "s.yaml");
+  CHECK_THROWS_AS(spec::read_host(Value(wrong, "serving.host")), ConfigError);
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/spec/deployment.h"
+#include "sim/spec/host.h"
 #include "sim/spec/node.h"
 
 namespace marea::test {
@@ -27,6 +28,11 @@ inline Tree device_tree(const std::string& name) {
 inline spec::Device device(const std::string& name) {
   const Tree tree = device_tree(name);
   return spec::read_device(Value(tree, "device"));
+}
+
+inline spec::HostCost host(const std::string& engine) {
+  const Tree tree = read_yaml(std::string(MAREA_SOURCE_DIR) + "/hardware/engines/" + engine + ".yaml");
+  return spec::read_host(Value(tree, "serving.host"));
 }
 
 inline Tree node_tree(const std::string& name) {

@@ -1,0 +1,158 @@
+"""InferenceX and NVIDIA points: closed loops of fixed-length random prompts, one row a point (inferencex-measured/e2e_points.csv)."""
+
+import csv
+import pathlib
+
+import catalogue
+from case import Case
+
+MODELS = {
+    "meta-llama/Llama-3.1-70B": "llama-3.1-70b",
+    "openai/gpt-oss-120b": "gpt-oss-120b",
+    "MiniMaxAI/MiniMax-M2.5": "minimax-m2.5",
+    "moonshotai/Kimi-K2.5": "kimi-k2.5",
+    "Qwen/Qwen3-32B": "qwen3-32b",
+    "Qwen/Qwen3-235B-A22B-FP8": "qwen3-235b-a22b",
+    "nvidia/Llama-3.1-8B-Instruct-FP8": "llama-3.1-8b",
+    "deepseek-ai/DeepSeek-R1": "deepseek-v3",
+    "deepseek-ai/DeepSeek-V3": "deepseek-v3",
+}
+NODES = {"b200_sxm": "hgx-b200", "b300_sxm": "hgx-b300", "h100_sxm": "hgx-h100", "h200_sxm": "hgx-h200"}
+SETTINGS = ("concurrency", "precision", "isl", "osl", "tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")
+REPEATABLE = 1.10  # largest spread between repeats of a point that the goals count
+
+
+def recipe(row):
+    """Engine flags of a point, as the published benchmark scripts of the source set them (SemiAnalysisAI/InferenceX, benchmarks/ and
+    benchmarks/single_node/, the script of the model, precision and device). Where a script is silent, vLLM's own default on these devices
+    holds: 8,192 tokens a step, 1,024 sequences, 16-bit KV, 0.9 of the memory."""
+    model, blackwell = MODELS[row["model_path"]], row["system"].startswith("b")
+    concurrency, isl = int(row["concurrency"]), int(row["isl"])
+    flags = {"kv": "bf16", "batch_tokens": 8192, "sequences": 1024, "memory_fraction": 0.9, "block": 16}
+    if model == "llama-3.1-70b":
+        flags.update(kv="fp8", sequences=512 if blackwell else concurrency)
+    elif model == "gpt-oss-120b":
+        flags.update(kv="fp8" if blackwell else "bf16", sequences=512 if blackwell else concurrency)
+    elif model == "kimi-k2.5":
+        if row["precision"] == "int4":
+            flags.update(memory_fraction=0.97 if blackwell else 0.95)
+        if not (row["precision"] == "int4" and blackwell):
+            flags.update(sequences=concurrency)
+    elif model == "minimax-m2.5":
+        if not blackwell:
+            flags.update(sequences=256)
+        elif row["measured_date"] >= "2026-04-01":  # the scripts from then on
+            flags.update(kv="fp8", batch_tokens=2 * isl, block=32 if row["precision"] == "fp8" else 16)
+        elif row["precision"] == "fp8":
+            flags.update(memory_fraction=0.95, block=32)
+        else:
+            flags.update(sequences=concurrency)
+    return flags
+
+
+def expert_ranks(row):
+    """Ranks that share out whole experts. Exports of April 2026 multiply the attention-parallel size by the expert-parallel one: tp n, dp n,
+    ep n x n are n devices with tensor n, expert n."""
+    tensor, data, expert = (int(row[key] or 0) for key in ("tp_size", "attention_dp_size", "moe_ep_size"))
+    if tensor == data and expert == tensor * tensor:
+        return tensor
+    return max(1, expert)
+
+
+def weights(row):
+    return {"fp8": "fp8", "fp4": "mxfp4" if "gpt-oss" in row["model_path"] else "nvfp4", "int4": "int4", "": "bf16"}[row["precision"]]
+
+
+def scenario(row):
+    """The closed loop: all clients start at once, ten prompts each. InferenceX draws lengths evenly from 80 to 100 % of the stated ones,
+    NVIDIA's own rows have them exact."""
+    concurrency, isl, osl = (int(row[key]) for key in ("concurrency", "isl", "osl"))
+    flags = recipe(row)
+    exact = row["source"].startswith("nvidia")
+
+    def length(tokens):
+        return {"fixed": f"{tokens} tok"} if exact else {"uniform": [f"{round(0.8 * tokens)} tok", f"{tokens} tok"]}
+
+    sequences = max(flags["sequences"], 1)
+    pool = {"name": "main", "replicas": 1, "tensor": int(row["tp_size"])}
+    if expert_ranks(row) > 1:
+        pool["expert_ranks"] = expert_ranks(row)
+    return {
+        "service": {"model": MODELS[row["model_path"]], "weights": weights(row), "kv": flags["kv"]},
+        "cluster": {"node": NODES[row["system"]], "pools": [pool]},
+        "serving": {
+            "engine": "vllm-v1",
+            "host": {"like": catalogue.engine(row["backend_version"])},
+            "block": f"{flags['block']} tok",
+            "batch_tokens": f"{max(flags['batch_tokens'], sequences)} tok",
+            "sequences": sequences,
+            "max_length": f"{isl + osl + 256} tok",
+            "prefix_caching": False,
+        },
+        "kv": {"memory_fraction": flags["memory_fraction"]},
+        "traffic": [
+            {
+                "name": "clients",
+                "lanes": {"count": concurrency, "ramp": "0 s"},
+                "sessions": 10 * concurrency,
+                "program": {"prompt": length(isl), "output": length(osl)},
+            }
+        ],
+    }
+
+
+def removed_by(row):
+    """The rule that keeps a row out of the goals. No rule looks at a prediction."""
+    if row["mode"] != "agg":
+        return "prefill and decode in separate pools"
+    if row["backend"] != "vllm":
+        return "another engine than vLLM"
+    if any(not row[key] for key in SETTINGS):
+        return "settings missing"
+    if float(row["tpot_spread"]) > REPEATABLE or float(row["ttft_spread"]) > REPEATABLE:
+        return f"repeats more than {round(100 * (REPEATABLE - 1))} % apart"
+    if float(row["silicon_tpot_ms"]) / 1e3 < floor(row):
+        return "faster than its bytes at full datasheet bandwidth (speculative decoding)"
+    return ""
+
+
+def floor(row):
+    """Seconds that the weights and the KV of one decode step need at the full datasheet bandwidth of all devices of the row."""
+    concurrency = int(row["concurrency"])
+    context = 0.9 * (int(row["isl"]) + int(row["osl"]) / 2)
+    bytes_read = catalogue.weight_bytes(MODELS[row["model_path"]], weights(row), concurrency)
+    bytes_read += concurrency * context * catalogue.kv_bytes(MODELS[row["model_path"]], recipe(row)["kv"], int(row["tp_size"]))
+    return bytes_read / (catalogue.bandwidth(NODES[row["system"]]) * int(row["tp_size"]))
+
+
+def throughput(row, ttft, tpot):
+    """Output tokens a second of the whole deployment in the closed loop; the source states none, so both sides follow from the two times."""
+    osl = int(row["osl"])
+    return int(row["concurrency"] or 0) * osl / (ttft + (osl - 1) * tpot)
+
+
+def cases(folder):
+    out = []
+    with open(pathlib.Path(folder) / "inferencex-measured" / "e2e_points.csv", newline="") as file:
+        for index, row in enumerate(csv.DictReader(file)):
+            rule = removed_by(row)
+            runs = row["mode"] == "agg" and row["backend"] == "vllm" and row["concurrency"] and row["model_path"] in MODELS
+            tpot, ttft = float(row["silicon_tpot_ms"]) / 1e3, float(row["silicon_ttft_ms"]) / 1e3
+            out.append(
+                Case(
+                    source="inferencex-measured",
+                    name=f"inferencex-{index + 2}",
+                    scenario=scenario(row) if runs else {},
+                    measured={"tpot": tpot, "ttft": ttft, "throughput": throughput(row, ttft, tpot)},
+                    device=row["system"],
+                    model=row["model_path"].split("/")[-1],
+                    format=row["precision"] or "bf16",
+                    engine=f"{row['backend']} {row['backend_version'] or 'undated'}",
+                    concurrency=int(row["concurrency"] or 0),
+                    removed_by=rule,
+                    spread={"tpot": float(row["tpot_spread"]), "ttft": float(row["ttft_spread"])},
+                    throughput=lambda tpot, ttft, row=row: throughput(row, ttft, tpot),
+                    failure="" if runs else "not simulated: " + (rule or "a model that is not in the catalogue"),
+                )
+            )
+    return out
