@@ -13,6 +13,7 @@ class Case:
     model: str
     format: str
     engine: str  # with its version
+    shape: str = ""  # lengths and parallelism in words
     concurrency: float = 0  # or a rate, where the load is open
     statistic: str = "mean"  # which statistic of the simulated calls stands beside the measured one
     removed_by: str = ""  # the rule that keeps this case out of the goals; empty: eligible

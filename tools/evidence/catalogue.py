@@ -14,10 +14,16 @@ def load(kind, name):
     return yaml.safe_load((ROOT / kind / f"{name}.yaml").read_text())
 
 
-def engine(version):
-    """The shipped host times of a vLLM version: its own, or those fitted over all versions for one that has none."""
-    name = f"vllm-{version}"
-    return name if version and (ROOT / "hardware" / "engines" / f"{name}.yaml").exists() else "vllm"
+def engine(version, date=""):
+    """The name of the host times of a vLLM version: "vllm-0.19.0". Runs of 2025 whose version is not stated are of one quarter and go
+    together; any other without a version has the times over all versions."""
+    if not version:
+        return "vllm-2025-10" if date.startswith(("2025-10", "2025-11")) else "vllm"
+    return f"vllm-{version.split('-')[0] + '-2026-03' if version.startswith('nightly') else version}"
+
+
+def has_engine(name):
+    return (ROOT / "hardware" / "engines" / f"{name}.yaml").exists()
 
 
 def number(text, units):

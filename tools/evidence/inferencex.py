@@ -28,7 +28,9 @@ def recipe(row):
     holds: 8,192 tokens a step, 1,024 sequences, 16-bit KV, 0.9 of the memory."""
     model, blackwell = MODELS[row["model_path"]], row["system"].startswith("b")
     concurrency, isl = int(row["concurrency"]), int(row["isl"])
-    flags = {"kv": "bf16", "batch_tokens": 8192, "sequences": 1024, "memory_fraction": 0.9, "block": 16}
+    # NVIDIA's NVFP4 checkpoints ask for an fp8 KV cache themselves (hf_quant_config.json: kv_cache_quant_algo), which vLLM follows.
+    kv = "fp8" if weights(row) == "nvfp4" else "bf16"
+    flags = {"kv": kv, "batch_tokens": 8192, "sequences": 1024, "memory_fraction": 0.9, "block": 16}
     if model == "llama-3.1-70b":
         flags.update(kv="fp8", sequences=512 if blackwell else concurrency)
     elif model == "gpt-oss-120b":
@@ -63,6 +65,15 @@ def weights(row):
     return {"fp8": "fp8", "fp4": "mxfp4" if "gpt-oss" in row["model_path"] else "nvfp4", "int4": "int4", "": "bf16"}[row["precision"]]
 
 
+def engine(row):
+    return catalogue.engine(row["backend_version"], row["measured_date"])
+
+
+def host(row):
+    """Host times of the row's engine version; of vLLM at large where that version was not fitted."""
+    return engine(row) if catalogue.has_engine(engine(row)) else "vllm"
+
+
 def scenario(row):
     """The closed loop: all clients start at once, ten prompts each. InferenceX draws lengths evenly from 80 to 100 % of the stated ones,
     NVIDIA's own rows have them exact."""
@@ -82,7 +93,7 @@ def scenario(row):
         "cluster": {"node": NODES[row["system"]], "pools": [pool]},
         "serving": {
             "engine": "vllm-v1",
-            "host": {"like": catalogue.engine(row["backend_version"])},
+            "host": host(row),
             "block": f"{flags['block']} tok",
             "batch_tokens": f"{max(flags['batch_tokens'], sequences)} tok",
             "sequences": sequences,
@@ -147,7 +158,8 @@ def cases(folder):
                     device=row["system"],
                     model=row["model_path"].split("/")[-1],
                     format=row["precision"] or "bf16",
-                    engine=f"{row['backend']} {row['backend_version'] or 'undated'}",
+                    engine=engine(row) if row["backend"] == "vllm" else row["backend"],
+                    shape=f"{row['isl']} in, {row['osl']} out, {row['tp_size'] or '?'} devices",
                     concurrency=int(row["concurrency"] or 0),
                     removed_by=rule,
                     spread={"tpot": float(row["tpot_spread"]), "ttft": float(row["ttft_spread"])},
