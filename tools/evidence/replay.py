@@ -21,6 +21,9 @@ def run(marea, folder, case):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(yaml.safe_dump({"name": case.name, **case.scenario}, sort_keys=False))
     done = subprocess.run([marea, "run", str(file), "--db", ":memory:", "--format", "json", "--quiet"], capture_output=True, text=True)
+    if done.returncode == 3:
+        case.failure = "does not fit"
+        return case
     if done.returncode != 0:
         case.failure = (done.stderr.strip().splitlines() or ["no output"])[-1].replace(str(file) + ":", "")
         return case
