@@ -312,7 +312,18 @@ std::string Scenario::quality_mark() const {
   add("KV", deployment.kv);
   return mark;
 }
-std::string Scenario::calibration() const { return {}; }
+std::string Scenario::calibration() const {
+  std::vector<std::string> names;
+  const auto add = [&](std::initializer_list<std::string_view> keys) {
+    const Tree* at = &state_->tree;
+    for (const std::string_view key : keys)
+      if (at != nullptr) at = at->find(key);
+    if (at != nullptr) names.push_back(at->text);
+  };
+  add({"cluster", "node", "device", "calibration", "name"});
+  add({"serving", "host", "name"});
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 std::uint64_t Scenario::seed() const { return state_->seed; }
 
 std::vector<std::string> Scenario::classes() const {

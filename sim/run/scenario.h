@@ -39,7 +39,7 @@ class Scenario {
   // YAML text, complete: every default of the engine written out, every named file spliced in. Loading it gives the same runs.
   std::string resolved() const;
   std::string quality_mark() const;  // empty unless something changes the answers of the model
-  std::string calibration() const;   // ids of calibrations used; empty: none
+  std::string calibration() const;   // names of the calibration and host times used, "h100-sxm, vllm"; empty: none
   std::uint64_t seed() const;
   std::vector<std::string> classes() const;   // names of the traffic classes, by ClassId
   std::vector<std::string> replicas() const;  // names of the replicas ("main/0"), by ReplicaId

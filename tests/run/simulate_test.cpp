@@ -199,6 +199,9 @@ TEST_CASE("the resolved text of a scenario gives the same run and resolves to it
   const run::Scenario written = scenario(agents(kVariants[1].serving, kVariants[1].kv), {"cluster.node.device.memory.bandwidth=1.5x"});
   const run::Scenario resolved = scenario(written.resolved());
   CHECK(resolved.resolved() == written.resolved());
+  // What the times rest on, by name, also in the resolved text.
+  CHECK(written.calibration() == "h100-sxm, vllm");
+  CHECK(resolved.calibration() == written.calibration());
   CHECK(simulate(resolved).results.fingerprint == simulate(written).results.fingerprint);
 }
 
