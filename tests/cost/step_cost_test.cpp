@@ -234,3 +234,19 @@ TEST_CASE("overlapping host time shows only where it is longer than the device")
   CHECK(longer.price(decodes(8, 500)) == none.price(decodes(8, 500)));
   CHECK(longer.price(prefill(0, 100)).count() == Approx(0.101));
 }
+
+TEST_CASE("steps with prompt chunks cost the host more than those of decodes alone") {
+  const spec::Model model = test::model("llama-3.1-8b");  // 32 layers
+  const spec::Device device = test::device("h100-sxm");
+  const spec::Deployment deployment = spec::deploy(model, Format::bf16, Format::bf16, 1);
+  spec::HostCost host;
+  host.layer = Seconds{1e-5};
+  host.eager = Seconds{2e-3};
+  host.eager_layer = Seconds{1e-4};
+  cost::StepCost none(model, device, deployment, {}, 8192);
+  cost::StepCost cost(model, device, deployment, host, 8192);
+  const auto added = [&](const StepSums& sums) { return cost.price(sums).count() - none.price(sums).count(); };
+  CHECK(added(decodes(8, 500)) == Approx(32 * 1e-5));
+  CHECK(added(prefill(0, 100)) == Approx(32 * 1e-5 + 2e-3 + 32 * 1e-4));
+  CHECK(cost.breakdown(prefill(0, 100)).total().count() == Approx(cost.price(prefill(0, 100)).count()));
+}
