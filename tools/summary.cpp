@@ -221,7 +221,19 @@ std::string kv(const Numbers& numbers, const Style& style) {
   return text;
 }
 
-std::string engine(const Numbers& numbers, const Style& style) {
+// What the time of the steps is made of, by labels of one kind, largest first; what is below half a percent is left out.
+std::string shares(const Numbers& numbers, std::string_view kind) {
+  std::vector<std::pair<double, std::string>> parts;
+  for (const metrics::MetricValue& metric : numbers.results().metrics)
+    if (metric.name == "step_time_share" && metric.label.starts_with(kind) && metric.value >= 0.005)
+      parts.emplace_back(metric.value, metric.label.substr(kind.size()));
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> words;
+  for (const auto& [share, what] : parts) words.push_back(fmt::format("{:.0f} % {}", 100 * share, what));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string engine(const Told& told, const Numbers& numbers, const Style& style) {
   std::string text = "\n" + style.heading("Engines") + "\n";
   if (numbers.has("busy_share"))
     text += line("busy",
@@ -230,6 +242,10 @@ std::string engine(const Numbers& numbers, const Style& style) {
   text += line("throughput", fmt::format("{:.4g} calls/s, {} output tok/s, {} prompt tok/s", numbers.value("request_throughput"),
                                          count(numbers.value("output_token_throughput")), count(numbers.value("prompt_token_throughput"))));
   if (numbers.value("call_preemptions") > 0) text += line("preemptions", count(numbers.value("call_preemptions")));
+  if (const std::string parts = shares(numbers, "component="); !parts.empty()) text += line("step time", parts);
+  if (const std::string statuses = shares(numbers, "status="); !statuses.empty())
+    text += line("rests on", statuses + " coefficients" +
+                                 (told.run.calibration.empty() ? "" : " (calibration and host: " + told.run.calibration + ")"));
   return text;
 }
 
@@ -262,7 +278,7 @@ std::string summary(const Told& told, const Style& style) {
   const Numbers numbers(told.results);
   const Tree scenario = parse_yaml(told.run.scenario, told.run.name);
   std::string text = head(told, scenario, style) + what_was_run(told, scenario, numbers) + sessions(scenario, numbers, style) +
-                     latencies(numbers, style) + engine(numbers, style);
+                     latencies(numbers, style) + engine(told, numbers, style);
   for (const metrics::Ledger& ledger : told.results.ledgers)
     if (ledger.name == "time") text += "\n" + time_table(ledger, style);
   for (const metrics::Ledger& ledger : told.results.ledgers)
