@@ -9,6 +9,9 @@ import subprocess
 import yaml
 
 
+METRICS = {"tpot": "tpot", "ttft": "ttft", "latency": "e2e", "itl": "itl"}  # of a case -> of marea, for the statistic of the case
+
+
 def metrics_of(text):
     return {(metric["name"], metric["label"]): metric["value"] for metric in json.loads(text)["metrics"]}
 
@@ -28,7 +31,7 @@ def run(marea, folder, case):
         case.failure = (done.stderr.strip().splitlines() or ["no output"])[-1].replace(str(file) + ":", "")
         return case
     got = metrics_of(done.stdout)
-    for metric, name in (("tpot", "tpot"), ("ttft", "ttft"), ("latency", "call_latency")):
+    for metric, name in METRICS.items():
         if metric in case.measured and (f"{name}_{case.statistic}", "") in got:
             case.predicted[metric] = got[(f"{name}_{case.statistic}", "")]
     if case.throughput:
