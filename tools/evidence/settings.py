@@ -46,6 +46,11 @@ def model(path):
     return MODELS.get(path.split("/")[-1])
 
 
+def longest(name):
+    """Tokens that a shipped model handles."""
+    return int(catalogue.number(catalogue.load("models", name)["max_length"], {"tok": 1}))
+
+
 def vllm(version="", date=""):
     """Keys of `serving:` that a vLLM version decides: host times, and the scheduler. Before 0.14 it was synchronous and admitted prompts
     without room for all of them."""

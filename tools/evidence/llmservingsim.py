@@ -1,0 +1,86 @@
+"""LLMServingSim: real vLLM runs on RTX PRO 6000, replayed request by request from the recorded workload (llmservingsim/vllm_run.*).
+
+Its TTFT begins when the engine queues a request, so the front end takes no time here."""
+
+import gzip
+import json
+import pathlib
+import statistics
+
+import catalogue
+import settings
+from case import Case
+
+# Two devices of a server without NVLink.
+NODE = {
+    "name": "rtx-pro-6000-pair",
+    "about": "two NVIDIA RTX PRO 6000 in one server, over PCIe",
+    "sources": {"memory": "512 GB at 256 GB/s, as the authors describe their server", "network": "100 Gbit/s, assumed; nothing crosses it here"},
+    "count": 2,
+    "device": "rtx-pro-6000",
+    "dram": {"capacity": "512 GB", "bandwidth": "256 GB/s", "status": "assumed", "source": "memory"},
+    "network": {"count": 1, "bandwidth": "12.5 GB/s", "status": "assumed", "source": "network"},
+}
+
+
+def scenario(engine, version, workload):
+    serving = settings.vllm(version)
+    return {
+        "service": {"model": settings.model(engine["model"]), "weights": "bf16", "kv": "bf16"},
+        "cluster": {"node": NODE, "pools": [{"name": "main", "replicas": 1, "tensor": engine["tensor_parallel_size"]}]},
+        "serving": serving
+        | {
+            "host": catalogue.load("hardware/engines", serving["host"]) | {"front_end": {"call": "0 s", "token": "0 s"}},
+            "block": "16 tok",
+            "batch_tokens": settings.tokens(engine["max_num_batched_tokens"]),
+            "sequences": engine["max_num_seqs"],
+            "prefix_caching": True,
+        },
+        "kv": {"memory_fraction": 0.9},
+        "traffic": [{"name": "sharegpt", "arrivals": "recorded", "trace": {"format": "llmservingsim", "file": str(workload.resolve())}}],
+    }
+
+
+def measured(requests):
+    """Means over the requests, and output tokens a second from the first request to the last token."""
+    first = min(request["queued_ts"] for request in requests)
+    last = max(request["last_token_ts"] for request in requests)
+    return {
+        "ttft": statistics.mean(r["first_token_ts"] - r["queued_ts"] for r in requests),
+        "tpot": statistics.mean((r["last_token_ts"] - r["first_token_ts"]) / (r["output_toks"] - 1) for r in requests),
+        "latency": statistics.mean(r["last_token_ts"] - r["queued_ts"] for r in requests),
+        "throughput": sum(r["output_toks"] for r in requests) / (last - first),
+    }
+
+
+def read(meta):
+    """The case of one run, from its *.meta.json."""
+    description = json.loads(meta.read_text())
+    engine = description["engine_kwargs"]
+    workload = meta.parent / f"workload.{pathlib.Path(description['dataset_path']).stem}.jsonl.gz"
+    with gzip.open(str(meta).replace(".meta.json", ".requests.jsonl.gz"), "rt") as file:
+        requests = [json.loads(line) for line in file]
+    case = Case(
+        source="llmservingsim",
+        name=meta.name.removeprefix("vllm_run.").removesuffix(".meta.json"),
+        scenario={},
+        measured=measured(requests),
+        device="rtx_pro_6000",
+        model=engine["model"].split("/")[-1],
+        format="bf16",
+        engine=f"vllm-{description['vllm_version']}",
+        shape=f"ShareGPT, 10 requests/s, {engine['tensor_parallel_size'] * engine['data_parallel_size']} devices",
+        concurrency=engine["max_num_seqs"],
+    )
+    if engine["data_parallel_size"] > 1:
+        return settings.refuse(case, "data-parallel attention")
+    if settings.model(engine["model"]) is None:
+        return settings.refuse(case, "a model that is not in the catalogue")
+    if not workload.exists():
+        return settings.refuse(case, "its workload is not there")
+    case.scenario = scenario(engine, description["vllm_version"], workload)
+    return case
+
+
+def cases(folder):
+    return [read(meta) for meta in sorted((pathlib.Path(folder) / "llmservingsim").glob("vllm_run.*.meta.json"))]

@@ -1,0 +1,68 @@
+"""ML.ENERGY: steady decode of vLLM by batch limit on H100 and B200 (ml-energy/llm_runs.csv).
+
+The source keeps as many requests in flight as its batch limit and gives the mean output length alone. Assumed here: prompts of 300 tokens
+and outputs of a gamma law of variation 0.7. The median gap between tokens and the throughput of the deployment are compared."""
+
+import csv
+import pathlib
+
+import settings
+from case import Case
+
+PROMPT = 300
+VARIATION = 0.7
+SESSIONS = 6  # per lane
+LONGEST = 8  # times the mean output
+TEXT = ("lm-arena-chat", "gpqa", "sourcegraph-fim")
+
+
+def scenario(row):
+    model, lanes, mean = settings.model(row["model"]), int(row["max_num_seqs"]), round(float(row["avg_output_len"]))
+    pool = {"name": "main", "replicas": 1, "tensor": int(row["num_gpus"])}
+    if int(row["ep"]) > 1:
+        pool["expert_ranks"] = int(row["ep"])
+    longest = min(LONGEST * mean, settings.longest(model) - PROMPT)
+    output = {"mean": settings.tokens(mean), "cv": VARIATION, "max": settings.tokens(longest)}
+    return {
+        "service": {"model": model, "weights": settings.FORMATS[row["weight_precision"]], "kv": "bf16"},
+        "cluster": {"node": settings.NODES[row["gpu"]], "pools": [pool]},
+        "serving": settings.vllm() | {"batch_tokens": settings.tokens(max(8192, lanes)), "sequences": lanes, "max_length": settings.tokens(PROMPT + longest)},
+        "kv": {"memory_fraction": 0.9},
+        "traffic": [
+            {
+                "name": "requests",
+                "lanes": {"count": lanes, "ramp": "0 s"},
+                "sessions": SESSIONS * lanes,
+                "program": {"prompt": {"fixed": settings.tokens(PROMPT)}, "output": {"gamma": output}},
+            }
+        ],
+    }
+
+
+def case_of(row):
+    case = Case(
+        source="ml-energy",
+        name="-".join(row[key].split("/")[-1] for key in ("task", "model", "gpu", "num_gpus", "max_num_seqs")),
+        scenario={},
+        measured={"itl": float(row["median_itl_ms"]) / 1e3, "throughput": float(row["output_tokens_per_s"])},
+        device=row["gpu"].lower() + "_sxm",
+        model=row["model"].split("/")[-1],
+        format=settings.FORMATS[row["weight_precision"]],
+        engine="vllm, version not stated",
+        shape=f"{row['task']}, {row['avg_output_len']} out, {row['num_gpus']} devices",
+        concurrency=int(row["max_num_seqs"]),
+        statistic="p50",
+    )
+    if row["task"] not in TEXT:
+        return settings.refuse(case, "images or video in the prompt")
+    if settings.model(row["model"]) is None:
+        return settings.refuse(case, "a model that is not in the catalogue")
+    if int(row["dp"]) > 1:
+        return settings.refuse(case, "data-parallel attention")
+    case.scenario = scenario(row)
+    return case
+
+
+def cases(folder):
+    with open(pathlib.Path(folder) / "ml-energy" / "llm_runs.csv", newline="") as file:
+        return [case_of(row) for row in csv.DictReader(file)]
