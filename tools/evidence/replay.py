@@ -4,16 +4,22 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import yaml
-
 
 METRICS = {"tpot": "tpot", "ttft": "ttft", "latency": "e2e", "itl": "itl"}  # of a case -> of marea, for the statistic of the case
 
 
 def metrics_of(text):
     return {(metric["name"], metric["label"]): metric["value"] for metric in json.loads(text)["metrics"]}
+
+
+def pool_tokens(text):
+    """Tokens that the KV pool of a replica holds, from the memory account of the run."""
+    found = [re.fullmatch(r"KV, (\d+) blocks of (\d+) tokens", row["item"]) for row in json.loads(text)["memory"]]
+    return next(int(match[1]) * int(match[2]) for match in found if match)
 
 
 def run(marea, folder, case):
@@ -38,6 +44,8 @@ def run(marea, folder, case):
         case.predicted["throughput"] = case.throughput(case.predicted["tpot"], case.predicted["ttft"])
     elif "throughput" in case.measured:
         case.predicted["throughput"] = got[("output_token_throughput", "")]
+    if "kv_tokens" in case.measured:
+        case.predicted["kv_tokens"] = pool_tokens(done.stdout)
     case.metrics = got
     return case
 
