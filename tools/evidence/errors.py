@@ -2,7 +2,7 @@
 
 import numpy
 
-METRICS = {"tpot": "TPOT", "ttft": "TTFT", "latency": "latency", "throughput": "throughput"}
+METRICS = {"tpot": "TPOT", "ttft": "TTFT", "latency": "latency", "itl": "gap between tokens", "throughput": "throughput", "kv_tokens": "KV pool"}
 
 
 def errors(cases, metric):

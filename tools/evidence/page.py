@@ -39,9 +39,8 @@ def sources(cases):
     for source, members in errors.groups(cases, lambda case: case.source):
         eligible = [case for case in members if not case.removed_by]
         answered = [case for case in eligible if case.predicted]
-        metrics = ("tpot", "ttft", "latency", "throughput")
-        rows.append([source, len(members), len(eligible), len(answered)] + cells(answered, metrics))
-    return table(["data set", "cases", "eligible", "answered", "TPOT", "TTFT", "latency", "throughput"], rows)
+        rows.append([source, len(members), len(eligible), len(answered)] + cells(answered, errors.METRICS))
+    return table(["data set", "cases", "eligible", "answered", *errors.METRICS.values()], rows)
 
 
 def removed(cases):

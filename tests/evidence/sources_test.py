@@ -1,0 +1,128 @@
+"""The measured cases of the smaller data sets, on rows of our own making: what is replayed, what is refused, and why."""
+
+import csv
+import gzip
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "evidence"))
+
+import blis  # noqa: E402
+import inference_perf  # noqa: E402
+import llmd_prism  # noqa: E402
+import llmservingsim  # noqa: E402
+import ml_energy  # noqa: E402
+import replay  # noqa: E402
+import settings  # noqa: E402
+
+MAREA = sys.argv.pop(1)  # the program
+
+
+def write(file, rows):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with open(file, "w", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+class Sources(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.data = pathlib.Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def answer(self, module):
+        cases = replay.run_all(MAREA, self.folder.name, module.cases(self.data))
+        for case in cases:
+            if not case.removed_by:
+                self.assertEqual(case.failure, "")
+                self.assertEqual(set(case.predicted), set(case.measured))
+        return cases
+
+    def test_a_stage_that_its_load_generator_throttles_is_a_closed_loop_outside_the_goals(self):
+        row = {"config": "vllm", "engine": "vLLM 0.11.0", "max_num_seqs": 8, "prefix_caching": "off", "chunked_prefill": "off", "other": ""}
+        row |= {"stage": 0, "requested_rate": 50, "achieved_rate": 50, "completed": 900, "output_tokens_per_s": 50, "prompt_len_mean": 100, "output_len_mean": 10}
+        row |= {"latency_mean_ms": 90, "ttft_mean_ms": 20}
+        write(
+            self.data / "inference-perf" / "llama3-8b_1xH100_rate_sweep.csv",
+            [row, row | {"stage": 1, "achieved_rate": 40}, row | {"stage": 2, "other": "bitsandbytes"}, row | {"stage": 3, "prefix_caching": "on"}],
+        )
+        plain, throttled, quantized, cached = self.answer(inference_perf)
+        self.assertEqual(plain.removed_by, "")
+        self.assertIn("does not reach its rate", throttled.removed_by)
+        self.assertEqual(throttled.scenario["traffic"][0]["lanes"]["count"], 440)
+        self.assertEqual(quantized.scenario, {})
+        # 6 full blocks of 16 tokens are found, 4 tokens are not; without chunking nothing is.
+        self.assertEqual(cached.scenario["traffic"][0]["program"]["shared_prefix"]["tokens"], "96 tok")
+        self.assertEqual(plain.scenario["serving"]["version"], "2025-12")
+
+    def test_recorded_requests_give_means_and_the_throughput_from_first_request_to_last_token(self):
+        first = {"input_toks": 9, "output_toks": 3, "queued_ts": 1.0, "first_token_ts": 1.5, "last_token_ts": 2.5}
+        second = {"input_toks": 9, "output_toks": 5, "queued_ts": 2.0, "first_token_ts": 3.0, "last_token_ts": 5.0}
+        found = llmservingsim.measured([first, second])
+        self.assertEqual(found, {"ttft": 0.75, "tpot": 0.5, "latency": 2.25, "throughput": 2.0})
+
+    def test_recorded_runs_of_data_parallel_attention_are_listed_and_not_simulated(self):
+        folder = self.data / "llmservingsim"
+        folder.mkdir()
+        engine = {"model": "Qwen/Qwen3-30B-A3B-Instruct-2507", "tensor_parallel_size": 1, "data_parallel_size": 2, "max_num_seqs": 8}
+        meta = {"vllm_version": "0.19.0", "engine_kwargs": engine | {"max_num_batched_tokens": 2048}, "dataset_path": "w/none.jsonl"}
+        (folder / "vllm_run.X.meta.json").write_text(json.dumps(meta))
+        with gzip.open(folder / "vllm_run.X.requests.jsonl.gz", "wt") as file:
+            file.write(json.dumps({"input_toks": 9, "output_toks": 3, "queued_ts": 1.0, "first_token_ts": 1.5, "last_token_ts": 2.5}) + "\n")
+        (case,) = llmservingsim.cases(self.data)
+        self.assertEqual((case.scenario, case.removed_by), ({}, "data-parallel attention"))
+
+    def test_steady_decode_fills_the_batch_limit(self):
+        row = {"task": "lm-arena-chat", "model": "Qwen/Qwen3-8B", "weight_precision": "bfloat16", "gpu": "H100", "num_gpus": 1, "ep": 1, "dp": 1}
+        row |= {"max_num_seqs": 4, "avg_output_len": 50, "output_tokens_per_s": 400, "median_itl_ms": 8}
+        write(self.data / "ml-energy" / "llm_runs.csv", [row, row | {"task": "image-chat"}, row | {"model": "x/Unheard-of"}])
+        steady, image, unknown = self.answer(ml_energy)
+        self.assertEqual(steady.scenario["traffic"][0]["lanes"]["count"], 4)
+        self.assertIn("images", image.removed_by)
+        self.assertIn("catalogue", unknown.removed_by)
+
+    def test_described_experiments_are_replayed_by_stage_and_give_their_pool(self):
+        row = {"exp_id": 7, "name": "7-yi", "model": "01-ai/Yi-34B", "workload": "general", "tp": 2, "precision": "FP16", "stage": 0}
+        row |= {"ttft_mean_ms": 50, "itl_mean_ms": 15, "e2e_mean_ms": 700}
+        write(self.data / "blis-ground-truth" / "vllm_measured.csv", [row, row | {"stage": -1}, row | {"exp_id": 8}])
+        prefix = {"num_unique_system_prompts": 2, "num_users_per_system_prompt": 2, "output_len": 40, "question_len": 60, "system_prompt_len": 20}
+        spec = {"model": "01-ai/Yi-34B", "hardware": "H100", "tp": 2, "max_num_seqs": 16, "max_num_batched_tokens": 2048, "total_kv_blocks": 1000}
+        spec["workload"] = {"inference_perf": {"shared_prefix": prefix, "stages": [{"rate": 2, "duration": 5}]}}
+        (self.data / "blis-ground-truth" / "workload_specs.json").write_text(json.dumps({"7": spec}))
+        stage, together, undescribed, pool = self.answer(blis)
+        self.assertEqual(stage.scenario["traffic"][0]["sessions"], 10)
+        self.assertEqual(stage.scenario["kv"], {"blocks": 1000})
+        self.assertIn("all stages", together.removed_by)
+        self.assertIn("not stated", undescribed.removed_by)
+        self.assertEqual(pool.measured, {"kv_tokens": 16000})
+        self.assertGreater(pool.predicted["kv_tokens"], 16000)
+
+    def test_equal_replicas_are_replayed_and_split_pools_are_not(self):
+        self.assertEqual(llmd_prism.layout("4 TP2"), (4, 2))
+        self.assertIsNone(llmd_prism.layout("2: 1P-TP8 1D-TP8"))
+        row = {"model": "Llama-3.1-70B", "hardware": "H100", "architecture": "aggregated", "configuration": "3 TP4", "backend": "vllm"}
+        row |= {"input_tokens": 100, "output_tokens": 10, "concurrency": 6, "request_rate": 9, "ttft_mean_ms": 50, "tpot_ms": 20, "latency_mean_ms": 230}
+        row |= {"run_date": "20250914"}
+        write(self.data / "llm-d-prism" / "llmd_runs.csv", [row, row | {"architecture": "disaggregated", "configuration": "2: 1P-TP8 1D-TP8"}])
+        replicas, split = self.answer(llmd_prism)
+        self.assertEqual(replicas.scenario["cluster"]["nodes"], 2)  # two replicas of four on a node of eight
+        self.assertEqual(replicas.measured["throughput"], 90)
+        self.assertIn("separate pools", split.removed_by)
+
+    def test_a_version_decides_the_scheduler(self):
+        self.assertEqual(settings.vllm("0.11.0")["version"], "2025-12")
+        self.assertEqual(settings.vllm(date="2025-09-13")["version"], "2025-12")
+        self.assertNotIn("version", settings.vllm("0.19.0"))
+        self.assertEqual(settings.vllm("0.19.0")["host"], "vllm-0.19.0")
+
+
+if __name__ == "__main__":
+    unittest.main()
