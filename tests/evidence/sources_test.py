@@ -11,11 +11,14 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "evidence"))
 
+import aisimulate  # noqa: E402
 import blis  # noqa: E402
 import inference_perf  # noqa: E402
 import llmd_prism  # noqa: E402
 import llmservingsim  # noqa: E402
 import ml_energy  # noqa: E402
+import mlperf  # noqa: E402
+import published_e2e  # noqa: E402
 import replay  # noqa: E402
 import settings  # noqa: E402
 
@@ -116,6 +119,64 @@ class Sources(unittest.TestCase):
         self.assertEqual(replicas.scenario["cluster"]["nodes"], 2)  # two replicas of four on a node of eight
         self.assertEqual(replicas.measured["throughput"], 90)
         self.assertIn("separate pools", split.removed_by)
+
+    def test_single_steps_of_a_device_that_is_carried_over(self):
+        folder = self.data / "aisimulate-evidence"
+        facts = {"hbm_capacity_reported": 299, "hbm_bandwidth_at_max_clock": 16000, "bf16_dense": 4000, "fp8_dense": 17500, "fp4_dense": 35000}
+        facts |= {"nvlink_total_per_direction": 1800}
+        write(folder / "vera_rubin_facts.csv", [{"quantity": name, "value": value} for name, value in facts.items()])
+        step = {"phase": "prefill", "batch": 1, "new_tokens_per_seq": 1024, "past_tokens_per_seq": 0, "native_ms": 40}
+        decode = {"phase": "decode", "batch": 4, "new_tokens_per_seq": 1, "past_tokens_per_seq": 1024, "native_ms": 8}
+        write(folder / "vera_rubin_glm52_steps.csv", [step, step | {"past_tokens_per_seq": 8192}, step | {"batch": 2, "past_tokens_per_seq": 1024}, decode])
+        write(folder / "e2e_parity.csv", [{"configuration": "Kimi-K2.5 B200 DP8 c512", "metric": "tpot_mean", "native": 90}])
+        alone, cached, several, decoding, run = self.answer(aisimulate)
+        self.assertEqual((alone.scenario["serving"]["batch_tokens"], list(alone.measured), list(decoding.measured)), ("1024 tok", ["ttft"], ["itl"]))
+        # The prefix is found: a step over all 9,216 tokens would take several times as long.
+        self.assertLess(cached.predicted["ttft"], 2 * alone.predicted["ttft"])
+        self.assertIn("batch of prompts", several.removed_by)
+        self.assertIn("data-parallel", run.removed_by)
+        # Twice the links of a GB300 carry twice its bytes.
+        of_gb300 = aisimulate.catalogue.load("hardware/devices", "gb300")
+        made = aisimulate.device({name: float(value) for name, value in facts.items()})
+        rows = [(device.get("costs") or {}).get("all_reduce") or device["calibration"]["costs"]["all_reduce"] for device in (made,)]
+        self.assertEqual(made["memory"]["bandwidth"], "16000.0 GB/s")
+        if "all_reduce" in of_gb300["costs"]:
+            before = aisimulate.catalogue.number(of_gb300["costs"]["all_reduce"][0]["bus"], {"GB/s": 1})
+            self.assertAlmostEqual(aisimulate.catalogue.number(rows[0][0]["bus"], {"GB/s": 1}) / before, 2)
+
+    def test_published_arms_are_replayed_only_where_they_are_described_and_simulated(self):
+        for (name, arm), words in {
+            ("ld-p2p-pull-gptoss", "recompute"): "",
+            ("ld-p2p-pull-gptoss", "p2p_pull"): "from a peer",
+            ("ld-pool-gptoss", "affinity"): "",
+            ("ld-p2p-pull-glm52", "recompute"): "data-parallel",
+            ("mk-ssd-a100", "l2"): "another engine",
+            ("ld-ceph-4srv", "hbm"): "KV tiers",
+            ("new-case", "x"): "not described",
+        }.items():
+            with self.subTest(name):
+                self.assertIn(words, published_e2e.why_not(name, arm))
+                if not words:
+                    self.assertEqual(published_e2e.why_not(name, arm), "")
+        folder = self.data / "published-e2e"
+        row = {"case_id": "ld-p2p-pull-gptoss", "arm": "recompute", "x_value": 2048, "metric": "prefill_latency", "unit": "ms", "value": 70}
+        pool = {"case_id": "ld-pool-gptoss", "arm": "affinity", "x_value": 6, "metric": "achieved_rps", "unit": "1/s", "value": 6}
+        write(folder / "results_long.csv", [row, pool, pool | {"metric": "latency_p50", "unit": "s", "value": 0.5}])
+        (folder / "cases.json").write_text("[]")
+        one, shared, memory = self.answer(published_e2e)
+        self.assertEqual((one.measured, shared.measured), ({"ttft": 0.07}, {"throughput": 384, "latency": 0.5}))
+
+    def test_a_submission_on_several_devices_states_no_layout(self):
+        row = {"system_id": "1", "benchmark": "llama3.1-8b", "scenario": "Server", "accelerator": "Anything", "num_accelerators_per_node": 1, "nodes": 1}
+        row |= {"software": "vLLM 0.10.0, x", "weight_dtype": "fp8"}
+        for changes, words in (
+            ({"software": "TensorRT 10.11, CUDA 12.9"}, "another engine"),
+            ({"benchmark": "mixtral-8x7b"}, "catalogue"),
+            ({"num_accelerators_per_node": 8}, "layout"),
+            ({}, "a device"),
+        ):
+            with self.subTest(changes):
+                self.assertIn(words, mlperf.why_not(row | changes, self.data))
 
     def test_a_version_decides_the_scheduler(self):
         self.assertEqual(settings.vllm("0.11.0")["version"], "2025-12")

@@ -76,6 +76,8 @@ def read(meta):
         return settings.refuse(case, "data-parallel attention")
     if settings.model(engine["model"]) is None:
         return settings.refuse(case, "a model that is not in the catalogue")
+    if not settings.has_device(NODE["device"]):
+        return settings.refuse(case, "a device that is not in the catalogue")
     if not workload.exists():
         return settings.refuse(case, "its workload is not there")
     case.scenario = scenario(engine, description["vllm_version"], workload)

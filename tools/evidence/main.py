@@ -13,7 +13,7 @@ import plots
 import replay
 
 # A module a data set, each with cases(folder).
-SOURCES = ("inferencex", "inference_perf", "llmservingsim", "ml_energy", "blis", "llmd_prism")
+SOURCES = ("inferencex", "inference_perf", "llmservingsim", "ml_energy", "blis", "llmd_prism", "aisimulate", "mlperf", "published_e2e")
 
 
 def read(data):

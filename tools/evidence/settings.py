@@ -37,13 +37,18 @@ MODELS = {
     "gpt-oss-20b": "gpt-oss-20b",
     "gpt-oss-120b": "gpt-oss-120b",
 }
-NODES = {"H100": "hgx-h100", "H200": "hgx-h200", "B200": "hgx-b200", "B300": "hgx-b300", "RTXPRO6000": "rtx-pro-6000-pcie"}
+NODES = {"H100": "hgx-h100", "H200": "hgx-h200", "B200": "hgx-b200", "B300": "hgx-b300"}
 FORMATS = {"bfloat16": "bf16", "FP16": "bf16", "fp8": "fp8", "FP8": "fp8", "mxfp4": "mxfp4"}
 
 
 def model(path):
     """The shipped model of a Hugging Face path, or None."""
     return MODELS.get(path.split("/")[-1])
+
+
+def has_device(name):
+    """Whether a device of that name is shipped."""
+    return name is not None and (catalogue.ROOT / "hardware" / "devices" / f"{name}.yaml").exists()
 
 
 def longest(name):
