@@ -24,20 +24,16 @@ def facts(folder):
 
 
 def device(known):
-    made = copy.deepcopy(catalogue.load("hardware/devices", "gb300"))
-    if isinstance(made.get("calibration"), str):
-        made["calibration"] = catalogue.load("hardware/calibration", made["calibration"])
+    links = known["nvlink_total_per_direction"]
+    faster = links / catalogue.number(catalogue.load("hardware/devices", "gb300")["scale_up"]["bandwidth"], {"GB/s": 1})
+    made = settings.device("gb300", lambda bus: faster * bus)
     made |= {"name": "vera-rubin", "about": "NVIDIA Vera Rubin, with the efficiencies of GB300"}
     origin = {"status": "assumed", "source": "sheet"}
     made["sources"] = made["sources"] | {"sheet": "ai-dynamo/aisimulate vr-nvl72-glm52.md"}
     made["memory"] |= {"capacity": f"{known['hbm_capacity_reported']} GB", "bandwidth": f"{known['hbm_bandwidth_at_max_clock']} GB/s"} | origin
     peak = {ours: f"{known[f'{theirs}_dense']} TFLOP/s" for ours, theirs in (("bf16", "bf16"), ("fp8", "fp8"), ("nvfp4", "fp4"))}
     made["compute"] |= {"units": UNITS} | peak | origin
-    faster = known["nvlink_total_per_direction"] / catalogue.number(made["scale_up"]["bandwidth"], {"GB/s": 1})
-    made["scale_up"] |= {"bandwidth": f"{known['nvlink_total_per_direction']} GB/s"} | origin
-    for costs in (made.get("costs", {}), (made.get("calibration") or {}).get("costs", {})):
-        for row in costs.get("all_reduce", []):
-            row["bus"] = f"{faster * catalogue.number(row['bus'], {'GB/s': 1}):.6g} GB/s"
+    made["scale_up"] |= {"bandwidth": f"{links} GB/s"} | origin
     return made
 
 

@@ -1,6 +1,7 @@
 """LLMServingSim: real vLLM runs on RTX PRO 6000, replayed request by request from the recorded workload (llmservingsim/vllm_run.*).
 
-Its TTFT begins when the engine queues a request, so the front end takes no time here."""
+Its TTFT begins when the engine queues a request, so the front end takes no time here. The links between devices are as fast as the authors
+describe them (*.config.json): slower than those of the server that the kernels were measured on."""
 
 import gzip
 import json
@@ -11,23 +12,25 @@ import catalogue
 import settings
 from case import Case
 
+DEVICE = "rtx-pro-6000"
 # Two devices of a server without NVLink.
 NODE = {
     "name": "rtx-pro-6000-pair",
     "about": "two NVIDIA RTX PRO 6000 in one server, over PCIe",
     "sources": {"memory": "512 GB at 256 GB/s, as the authors describe their server", "network": "100 Gbit/s, assumed; nothing crosses it here"},
     "count": 2,
-    "device": "rtx-pro-6000",
     "dram": {"capacity": "512 GB", "bandwidth": "256 GB/s", "status": "assumed", "source": "memory"},
     "network": {"count": 1, "bandwidth": "12.5 GB/s", "status": "assumed", "source": "network"},
 }
 
 
-def scenario(engine, version, workload):
+def scenario(engine, version, workload, link):
+    """`link`: GB/s between two devices."""
     serving = settings.vllm(version)
+    node = NODE | {"device": settings.device(DEVICE, lambda bus: min(bus, link))}
     return {
         "service": {"model": settings.model(engine["model"]), "weights": "bf16", "kv": "bf16"},
-        "cluster": {"node": NODE, "pools": [{"name": "main", "replicas": 1, "tensor": engine["tensor_parallel_size"]}]},
+        "cluster": {"node": node, "pools": [{"name": "main", "replicas": 1, "tensor": engine["tensor_parallel_size"]}]},
         "serving": serving
         | {
             "host": catalogue.load("hardware/engines", serving["host"]) | {"front_end": {"call": "0 s", "token": "0 s"}},
@@ -76,11 +79,12 @@ def read(meta):
         return settings.refuse(case, "data-parallel attention")
     if settings.model(engine["model"]) is None:
         return settings.refuse(case, "a model that is not in the catalogue")
-    if not settings.has_device(NODE["device"]):
+    if not settings.has_device(DEVICE):
         return settings.refuse(case, "a device that is not in the catalogue")
     if not workload.exists():
         return settings.refuse(case, "its workload is not there")
-    case.scenario = scenario(engine, description["vllm_version"], workload)
+    server = json.loads(pathlib.Path(str(meta).replace(".meta.json", ".config.json")).read_text())
+    case.scenario = scenario(engine, description["vllm_version"], workload, server["link_bw"])
     return case
 
 

@@ -1,5 +1,7 @@
 """Names that the modules of the data sets share: models, nodes and what a version of vLLM brings with it."""
 
+import copy
+
 import catalogue
 
 # Hugging Face name without its owner -> models/*.yaml. A fine-tuned model has the shape of the one it was made from.
@@ -49,6 +51,17 @@ def model(path):
 def has_device(name):
     """Whether a device of that name is shipped."""
     return name is not None and (catalogue.ROOT / "hardware" / "devices" / f"{name}.yaml").exists()
+
+
+def device(name, bus):
+    """The map of a shipped device with its calibration, for a scenario to hold; `bus` makes the GB/s of its all-reduces from those fitted."""
+    made = copy.deepcopy(catalogue.load("hardware/devices", name))
+    if isinstance(made.get("calibration"), str):
+        made["calibration"] = copy.deepcopy(catalogue.load("hardware/calibration", made["calibration"]))
+    for holder in (made, made.get("calibration") or {}):
+        for row in (holder.get("costs") or {}).get("all_reduce", []):
+            row["bus"] = f"{bus(catalogue.number(row['bus'], {'GB/s': 1, 'TB/s': 1000})):.6g} GB/s"
+    return made
 
 
 def longest(name):
