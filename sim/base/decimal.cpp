@@ -115,6 +115,15 @@ std::optional<std::int64_t> whole(const Decimal& value) {
   return static_cast<std::int64_t>(out);
 }
 
+Decimal rounded(const Decimal& value) {
+  if (value.exponent >= 0) return value;
+  if (value.exponent < -kMostDigits - 1) return {};  // below a half, however many digits
+  Int128 rest = value.mantissa;
+  for (int e = value.exponent; e < -1; ++e) rest /= 10;  // the first decimal place decides
+  const Int128 tenth = rest % 10;
+  return normal(rest / 10 + (tenth >= 5 ? 1 : tenth <= -5 ? -1 : 0), 0);
+}
+
 double nearest_double(const Decimal& value) {
   if (value.mantissa == 0) return 0;
   const bool negative = value.mantissa < 0;

@@ -39,6 +39,8 @@ std::optional<Decimal> divide(const Decimal& a, std::int64_t divisor, int places
 Decimal decimal(std::int64_t value);
 // The whole number this is, or nothing when it has a fraction or leaves 64 bits.
 std::optional<std::int64_t> whole(const Decimal& value);
+// The nearest whole number, halves away from zero.
+Decimal rounded(const Decimal& value);
 // The nearest double (correctly rounded).
 double nearest_double(const Decimal& value);
 // Digits and a point while they stay below 38, else with an exponent: read_decimal gives the same number back.

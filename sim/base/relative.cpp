@@ -31,8 +31,14 @@ std::optional<Change> read_change(std::string_view text) {
   return Change{false, number->value, number->rest};
 }
 
-// `value`, counted in the base unit, written in one of the units; the base unit comes last and always serves.
-std::string written(const DimensionUnits& units, const Decimal& value, std::initializer_list<const Unit*> wanted) {
+// What is counted has no parts: bytes, tokens and nanoseconds.
+bool is_counted(Dimension dimension) {
+  return dimension == Dimension::bytes || dimension == Dimension::tokens || dimension == Dimension::duration;
+}
+
+// `exact`, in the base unit, written in one of the units; the base unit comes last and always serves. What is counted is rounded.
+std::string written(const DimensionUnits& units, const Decimal& exact, std::initializer_list<const Unit*> wanted) {
+  const Decimal value = is_counted(units.dimension) ? rounded(exact) : exact;
   for (const Unit* unit : wanted)
     if (const auto quotient = divide(value, unit->size, kPlaces)) return to_string(*quotient) + ' ' + std::string(unit->name);
   return to_string(value) + ' ' + std::string(units.units.front().name);
