@@ -19,7 +19,7 @@ int check_command(const Options& options) {
   run::require_fit(scenario);
   const run::MemoryReport memory = run::memory_report(scenario);
   if (options.format == Format::table) {
-    note(memory_table(memory, Style::plain()) + "fits");
+    note(memory_table(memory, Style::plain()) + "\n" + run::fit_verdict(scenario));
     return 0;
   }
   nlohmann::ordered_json json{{"name", scenario.name()}, {"fits", true}, {"scenario", scenario.resolved()}};

@@ -12,13 +12,13 @@ const std::vector<Command>& commands() {
        "  marea run first-run\n"
        "  marea run first-run --set serving.sequences=8\n"
        "  marea run my.yaml --replications 8 -j 4 --detail requests --db my.sqlite\n"
-       "  marea run my.yaml --format json | jq '.metrics[] | select(.name == \"ttft\")'\n",
+       "  marea show last --format json | jq '.metrics[] | select(.name == \"ttft_p95\")'\n",
        takes::settings | takes::seed | takes::replications | takes::detail | takes::db | takes::format | takes::progress, 1, 1,
        run_command},
       {"check", "SCENARIO", "resolve a scenario and say whether it fits",
        "Prints the complete scenario: every file spliced in, every default written out.\n"
-       "Running what it prints gives the same fingerprint. The account of memory goes to\n"
-       "standard error.\n",
+       "Running what it prints gives the same fingerprint. The account of memory and, as\n"
+       "the last line, the verdict go to standard error.\n",
        "  marea check first-run\n"
        "  marea check first-run --set service.weights=fp8 > resolved.yaml\n",
        takes::settings | takes::format, 1, 1, check_command},
@@ -31,8 +31,10 @@ const std::vector<Command>& commands() {
        "  marea calibrate gemm.csv.gz attention.csv.gz --device my-card --base l40s\n",
        takes::device | takes::format, 1, 1000, calibrate_command},
       {"list", "KIND", "what there is to choose from",
-       "KIND is one of models, devices, nodes, scenarios, metrics, schedulers, routers,\n"
-       "traces.\n",
+       "KIND is one of models, devices, nodes, engines, scenarios, metrics, schedulers,\n"
+       "routers, traces. On a terminal long texts are wrapped; in a pipe each row is one\n"
+       "line. With --format csv or json every name under which a metric is stored has a\n"
+       "row of its own (ttft_mean, ttft_p95, ...), with its definition.\n",
        "  marea list models\n"
        "  marea list metrics --format json\n",
        takes::format, 1, 1, list_command},

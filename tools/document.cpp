@@ -25,6 +25,7 @@ Json about(const run::RunRecord& run) {
   json["calibration"] = run.calibration;
   json["version"] = run.version;
   json["commit"] = run.commit;
+  json["settings"] = run.settings;
   json["seed"] = run.seed;
   json["replication"] = run.replication;
   json["detail"] = run::name(run.detail);

@@ -20,8 +20,10 @@ namespace {
 // Names of YAML files and what they say about themselves. A file that cannot be read says why; the others are listed all the same.
 void list_files(run::Kind kind, Format format) {
   const run::SearchPath path = search_path();
+  const std::vector<std::string> names = path.names(kind);
+  if (names.empty()) throw StorageError(fmt::format("there are no {}: {}", run::folder(kind), path.places(kind)));
   RowPrinter rows(format, {"name", "about"});
-  for (const std::string& name : path.names(kind)) {
+  for (const std::string& name : names) {
     std::string about;
     try {
       const Tree tree = read_yaml(path.find(kind, name, ".")->string());
@@ -35,12 +37,24 @@ void list_files(run::Kind kind, Format format) {
 }
 
 void list_metrics(Format format) {
-  RowPrinter rows(format, format == Format::table ? std::vector<std::string>{"name", "unit", "by", "over"}
-                                                  : std::vector<std::string>{"name", "unit", "by", "over", "definition"});
+  if (format == Format::table) {
+    RowPrinter rows(format, {"name", "unit", "by", "over"});
+    for (const metrics::Metric& metric : metrics::catalogue())
+      rows.row({std::string(metric.name) + (metric.kind == metrics::Kind::distribution ? "_*" : ""), metric.unit, metric.labels,
+                metric.population});
+    rows.end();
+    std::string statistics;
+    for (const metrics::Statistic& statistic : metrics::kStatistics) statistics += fmt::format(" {}", statistic.suffix);
+    print(fmt::format("\n_* stands for each of:{}; so ttft_p95 is a name. Names that end in _series are series.\n", statistics));
+    return;
+  }
+  RowPrinter rows(format, {"name", "unit", "by", "over", "definition"});
   for (const metrics::Metric& metric : metrics::catalogue()) {
-    std::vector<nlohmann::json> row{metric.name, metric.unit, metric.labels, metric.population};
-    if (format != Format::table) row.emplace_back(metric.definition);
-    rows.row(row);
+    const auto add = [&](const std::string& name) { rows.row({name, metric.unit, metric.labels, metric.population, metric.definition}); };
+    if (metric.kind != metrics::Kind::distribution)
+      add(std::string(metric.name));
+    else
+      for (const metrics::Statistic& statistic : metrics::kStatistics) add(fmt::format("{}_{}", metric.name, statistic.suffix));
   }
   rows.end();
 }
@@ -57,13 +71,10 @@ void list_plugins(const Table& table, Format format) {
 int list_command(const Options& options) {
   const Format format = options.format;
   const std::vector<std::pair<std::string, std::function<void()>>> kinds{
-      {"models", [=] { list_files(run::Kind::model, format); }},
-      {"devices", [=] { list_files(run::Kind::device, format); }},
-      {"nodes", [=] { list_files(run::Kind::node, format); }},
-      {"scenarios", [=] { list_files(run::Kind::scenario, format); }},
-      {"metrics", [=] { list_metrics(format); }},
-      {"schedulers", [=] { list_plugins(run::schedulers(), format); }},
-      {"traces", [=] { list_plugins(run::trace_formats(), format); }},
+      {"models", [=] { list_files(run::Kind::model, format); }},        {"devices", [=] { list_files(run::Kind::device, format); }},
+      {"nodes", [=] { list_files(run::Kind::node, format); }},          {"engines", [=] { list_files(run::Kind::engine, format); }},
+      {"scenarios", [=] { list_files(run::Kind::scenario, format); }},  {"metrics", [=] { list_metrics(format); }},
+      {"schedulers", [=] { list_plugins(run::schedulers(), format); }}, {"traces", [=] { list_plugins(run::trace_formats(), format); }},
       {"routers", [=] { list_plugins(run::routers(), format); }},
   };
   std::vector<std::string> names;

@@ -88,8 +88,8 @@ int guarded(const std::vector<std::string>& arguments) {
     complain(error.what());
     return kUsage;
   } catch (const run::DoesNotFit& error) {
-    complain(error.what());
     note(memory_table(error.account, Style::plain()));
+    complain(error.what());
     return kNo;
   } catch (const StorageError& error) {
     complain(error.what());

@@ -7,10 +7,10 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
-#include <sstream>
 
 #include "sim/base/tree.h"
 #include "sim/run/store.h"
+#include "tools/terminal.h"
 
 namespace marea::cli {
 
@@ -19,7 +19,7 @@ namespace po = boost::program_options;
 namespace {
 
 po::options_description describe(const Command& command) {
-  po::options_description options("options", 80, 50);
+  po::options_description options;
   const auto text = [] { return po::value<std::string>(); };
   // The library owns a value from the moment it is added, and only then.
   const auto add = [&](unsigned wanted, const char* name, po::value_semantic* value, const char* about) {
@@ -92,9 +92,12 @@ void read_values(const po::variables_map& values, Options& options) {
     options.color = one_of<Color>(*color, "color", {{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}});
   if (const auto* table = text("table")) {
     std::vector<std::pair<std::string, std::string>> tables;
-    for (const std::string& name : run::Store::tables()) tables.emplace_back(name, name);
-    tables.insert(tables.end(), {{"requests", "request"}, {"sessions", "session"}, {"metrics", "metric"}, {"steps", "step"}});
-    options.what = one_of(*table, "table", tables);
+    bool known = false;
+    for (const std::string& name : run::Store::tables()) {
+      tables.emplace_back(name, name);
+      if (*table == name + "s") options.what = name, known = true;  // as --detail has it
+    }
+    if (!known) options.what = one_of(*table, "table", tables);
   }
   if (const auto* device = text("device")) options.device = *device;
   if (const auto* base = text("base")) options.base = *base;
@@ -141,10 +144,18 @@ Options read_options(const Command& command, const std::vector<std::string>& arg
 }
 
 std::string help(const Command& command) {
-  std::ostringstream options;
-  options << describe(command);
+  constexpr int kColumns = 80, kText = 26;
+  const po::options_description described = describe(command);
+  std::string options = "options:\n";
+  for (const auto& option : described.options()) {
+    std::string name = option->format_name();
+    if (const std::string value = option->format_parameter(); !value.empty()) name += " " + value;
+    const bool wide = width(name) + 3 > kText;
+    options += wide ? "  " + name + "\n" + std::string(kText, ' ') : left("  " + name, kText);
+    options += wrap(option->description(), kColumns, kText) + "\n";
+  }
   return fmt::format("marea {}{}{} [options]\n  {}\n\n{}\n{}\nexamples:\n{}", command.name, command.words.empty() ? "" : " ", command.words,
-                     command.summary, command.about, options.str(), command.examples);
+                     command.summary, command.about, options, command.examples);
 }
 
 }  // namespace marea::cli

@@ -136,6 +136,7 @@ class Performance {
     told.run.commit = kCommit;
     told.run.seed = seed_;
     told.run.replication = first_ + index;
+    told.run.settings = options_.settings;
     told.run.scenario = resolved_;
     told.run.fingerprint = outcome->output.results.fingerprint;
     told.run.load_mode = outcome->output.results.load_mode;
@@ -189,7 +190,11 @@ run::Scenario load_scenario(const std::string& word, const std::vector<std::stri
   if (!file) {
     if (std::error_code none; std::filesystem::is_directory(word, none))
       throw ConfigError({}, {}, fmt::format("{}: is a folder; a scenario is a file, or the name of a shipped one", word));
-    const std::string near = nearest(word, path.names(run::Kind::scenario));
+    const std::vector<std::string> names = path.names(run::Kind::scenario);
+    if (names.empty())
+      throw ConfigError(
+          {}, {}, fmt::format("no scenario {}: there is no such file, and no shipped ones: {}", word, path.places(run::Kind::scenario)));
+    const std::string near = nearest(word, names);
     throw ConfigError(
         {}, {},
         fmt::format("no scenario {}: there is no such file, and no shipped scenario of that name{}; see: marea list scenarios", word,

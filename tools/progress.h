@@ -1,4 +1,4 @@
-// The progress line of long runs: simulated time, events, speed and time left, on standard error, only on a terminal.
+// The progress line of long runs: how far the run is, events and speed, on standard error, only on a terminal.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/run/simulate.h"
+#include "tools/progress_text.h"
 
 namespace marea::cli {
 
@@ -30,8 +30,7 @@ class ProgressLine {
   bool shown_;
   bool drawn_ = false;
   std::mutex mutex_;
-  std::vector<run::Progress> runs_;
-  std::vector<bool> done_;
+  std::vector<RunState> runs_;
   std::chrono::steady_clock::time_point begun_;
   std::chrono::steady_clock::time_point last_;
 };

@@ -10,6 +10,8 @@ namespace marea::cli {
 
 namespace {
 
+constexpr int kLeastText = 24;  // a narrower last column is not worth wrapping
+
 std::string text_of(const nlohmann::json& value) {
   if (value.is_null()) return {};
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -56,13 +58,19 @@ void RowPrinter::end() {
     for (const auto& cells : table_) widest = std::max(widest, width(cells[i]));
     widths.push_back(widest);
   }
+  int before = 0;  // columns to the left of the last one
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) before += widths[i] + 2;
+  const int screen = terminal_width();
+  const bool wrapped = screen >= before + kLeastText;
   const auto line = [&](const std::vector<std::string>& cells) {
     std::string text;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const bool last = i + 1 == cells.size();
-      text += numeric_[i] ? right(cells[i], widths[i]) : last ? cells[i] : left(cells[i], widths[i]);
+      const std::string cell = last && wrapped ? wrap(cells[i], screen, before) : cells[i];
+      text += numeric_[i] ? right(cell, widths[i]) : last ? cell : left(cell, widths[i]);
       if (!last) text += "  ";
     }
+    text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";
   };
   print(line(columns_));

@@ -9,7 +9,8 @@
 
 namespace marea::cli {
 
-// Prints a list of rows as they come: an aligned table needs them all, so it is written at the end; csv and json go out row by row.
+// Prints a list of rows as they come: an aligned table needs them all, so it is written at the end; csv and json go out row by row. On a
+// terminal the last column of a table is wrapped at its width; elsewhere each row stays one line.
 class RowPrinter {
  public:
   RowPrinter(Format format, std::vector<std::string> columns);

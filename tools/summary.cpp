@@ -8,6 +8,7 @@
 
 #include "sim/base/quantity.h"
 #include "sim/base/section.h"
+#include "sim/base/text.h"
 #include "sim/base/tree.h"
 #include "tools/ledger_table.h"
 #include "tools/memory_table.h"
@@ -19,6 +20,9 @@ namespace {
 
 constexpr int kColumns = 80;
 constexpr int kLabel = 16;
+constexpr std::size_t kLongestSettings = 1000;
+
+bool was_interrupted(const Told& told) { return told.run.status != "done"; }
 
 // The numbers of a run by name.
 class Numbers {
@@ -63,19 +67,20 @@ std::string head(const Told& told, const Tree& scenario, const Style& style) {
   std::string text = style.heading(left(told.run.name, room)) + "  " + style.dim(origin) + "\n";
   if (const std::string about = setting(scenario, {"about"}); !about.empty()) text += wrap(about, kColumns, 0) + "\n";
   text += style.rule(kColumns) + "\n";
-  if (told.run.status != "done") text += style.warn("Interrupted: everything below covers only what had been simulated.") + "\n";
+  if (was_interrupted(told)) text += style.warn("Interrupted: everything below covers only what had been simulated.") + "\n";
   return text;
 }
 
 std::string what_was_run(const Told& told, const Tree& scenario, const Numbers& numbers) {
   std::string text = line("load", told.results.load_mode);
+  if (!told.run.settings.empty()) text += line("changed", excerpt(fmt::format("{}", fmt::join(told.run.settings, ", ")), kLongestSettings));
   const Duration start = since_start(told.results.window_start);
   const Duration end = since_start(told.results.window_end);
   std::string window = show(end);
   if (const Tree* run = scenario.find("run"); run != nullptr && run->find("duration") != nullptr) {
     if (const Duration asked = Value(*run->find("duration"), "run.duration").duration(); end < asked) window += " of " + show(asked);
   } else {
-    window += ", to the end of the traffic";
+    window += was_interrupted(told) ? " until it was interrupted" : ", to the end of the traffic";
   }
   if (start > Duration{}) window += ", measured after the first " + show(start);
   text += line("simulated", fmt::format("{}: {} sessions, {} calls, {} engine steps", window, count(numbers.value("sessions_started")),
@@ -161,7 +166,7 @@ std::string latencies(const Numbers& numbers, const Style& style) {
       const metrics::MetricValue* value = numbers.find(std::string(row.metric) + "_p95");
       if (value == nullptr || !value->low || !value->high) continue;
       text += "  " + left(row.words, 23) +
-              style.dim(right(fmt::format("p95 {} to {}", shown(*value->low, "s"), shown(*value->high, "s")), 44)) + "\n";
+              style.dim(right("p95 " + show_range(to_clock(Seconds(*value->low)), to_clock(Seconds(*value->high))), 44)) + "\n";
     }
   }
   return text;
@@ -257,8 +262,12 @@ std::string notes(const Told& told, const Numbers& numbers, const Style& style) 
     add(style.warn("!"), count(refused) + " calls were refused: longer than the model or the memory allows");
   if (const double cut = numbers.value("sessions_cut"); cut > 0)
     add(style.warn("!"),
-        count(cut) +
-            " of the measured sessions had not ended when the run did; they are in no distribution (a longer run.drain waits for them)");
+        fmt::format("{} of the {} measured sessions had not ended when the run {}; they are in no distribution{}", count(cut),
+                    count(numbers.value("sessions_started")), was_interrupted(told) ? "was interrupted" : "did",
+                    was_interrupted(told) ? "" : " (a longer run.drain waits for them)"));
+  if (const double cut = numbers.value("calls_cut"); cut > 0)
+    add(style.dim("-"), fmt::format("{} of the {} measured calls had not ended when the run {}", count(cut),
+                                    count(numbers.value("calls_started")), was_interrupted(told) ? "was interrupted" : "did"));
   for (const metrics::Note& note : told.results.notes) add(style.dim("-"), fmt::format("{}: {}", note.text, count(note.count)));
   return text.empty() ? text : "\n" + style.heading("To know") + "\n" + text;
 }
@@ -268,7 +277,9 @@ std::string ending(const Told& told, const Style& style) {
   if (told.stored.empty()) return text + style.dim("not stored") + "\n";
   text += told.stored + "\n";
   if (told.run.id == 0) return text;
-  text += style.dim("next") + fmt::format("  marea export {0} --table ledger    marea rerun {0} --detail requests", told.run.id) + "\n";
+  const std::string rows = told.run.detail < run::Detail::requests ? fmt::format("marea rerun {} --detail requests", told.run.id)
+                                                                   : fmt::format("marea export {} --table request", told.run.id);
+  text += style.dim("next") + fmt::format("  marea export {} --table ledger    {}", told.run.id, rows) + "\n";
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include "tools/terminal.h"
 
 #include <langinfo.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,6 +85,12 @@ std::string Style::rule(int columns) const {
 }
 
 bool error_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+int terminal_width() {
+  if (isatty(STDOUT_FILENO) == 0) return 0;
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
 
 int width(std::string_view text) {
   int columns = 0;

@@ -49,6 +49,8 @@ class Style {
 };
 
 bool error_is_terminal();
+// Columns of the terminal that standard output is; 0 when it is none.
+int terminal_width();
 
 // Columns that text takes on a terminal (one for each code point; escapes none), and padding to a width.
 int width(std::string_view text);

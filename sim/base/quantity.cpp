@@ -21,10 +21,8 @@ struct NamedUnit {
   double size;
 };
 
-// `value` in the largest unit of which it has at least one, to four significant digits without trailing zeros. A value that rounds
-// up to the next unit is shown in that one (999.96 ms is 1 s).
-std::string people(double value, std::span<const NamedUnit> units) {
-  if (!std::isfinite(value)) return fmt::format("{} {}", value, units.front().unit);
+// The largest unit of which `value`, rounded as it is shown, has at least one: 999.96 ms is 1 s.
+std::size_t unit_for(double value, std::span<const NamedUnit> units) {
   std::size_t at = 0;
   const auto rounded = [&](std::size_t i) {
     const double scaled = value / units[i].size;
@@ -33,8 +31,16 @@ std::string people(double value, std::span<const NamedUnit> units) {
     return std::isfinite(place) ? std::round(scaled * place) / place : scaled;
   };
   while (at + 1 < units.size() && std::abs(rounded(at)) * units[at].size >= units[at + 1].size) ++at;
-  const double shown = value / units[at].size;
-  return std::abs(shown) >= 9999.5 ? fmt::format("{:.0f} {}", shown, units[at].unit) : fmt::format("{:.4g} {}", shown, units[at].unit);
+  return at;
+}
+
+std::string four_digits(double shown) { return std::abs(shown) >= 9999.5 ? fmt::format("{:.0f}", shown) : fmt::format("{:.4g}", shown); }
+
+// To four significant digits without trailing zeros.
+std::string people(double value, std::span<const NamedUnit> units) {
+  if (!std::isfinite(value)) return fmt::format("{} {}", value, units.front().unit);
+  const NamedUnit& unit = units[unit_for(value, units)];
+  return fmt::format("{} {}", four_digits(value / unit.size), unit.unit);
 }
 
 constexpr NamedUnit kTime[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
@@ -76,6 +82,11 @@ std::string in_shortest_unit(double value, Dimension dimension) {
 }  // namespace
 
 std::string show(Duration value) { return people(static_cast<double>(value.count()), kTime); }
+std::string show_range(Duration low, Duration high) {
+  const auto from = static_cast<double>(low.count()), to = static_cast<double>(high.count());
+  const NamedUnit& unit = kTime[unit_for(to, kTime)];
+  return fmt::format("{} to {} {}", four_digits(from / unit.size), four_digits(to / unit.size), unit.unit);
+}
 std::string show(Bytes value) { return people(static_cast<double>(value.value), kBytes); }
 std::string show_binary(Bytes value) { return people(static_cast<double>(value.value), kBinary); }
 std::string show(Tokens value) { return people(static_cast<double>(value.value), kTokens); }

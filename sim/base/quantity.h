@@ -9,8 +9,9 @@ namespace marea {
 
 // For people: three to four significant digits and the largest fitting unit ("1.25 s", "80 GB", "12.4 ktok").
 std::string show(Duration value);
-std::string show(Bytes value);         // decimal units
-std::string show_binary(Bytes value);  // KiB, MiB, GiB
+std::string show_range(Duration low, Duration high);  // "0.031 to 1.25 s": both in the unit that `high` is shown in
+std::string show(Bytes value);                        // decimal units
+std::string show_binary(Bytes value);                 // KiB, MiB, GiB
 std::string show(Tokens value);
 std::string show(Rate value);
 std::string show(Bandwidth value);

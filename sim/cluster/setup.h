@@ -60,9 +60,10 @@ struct Setup {
 // How far a run has come.
 struct Progress {
   Time now;
-  Time end = kNever;  // kNever when the run has no stated end
+  Time end = kNever;  // of the measuring window; kNever while nobody knows it. From there on the run drains
   std::int64_t events = 0;
   std::int64_t steps = 0;
+  std::int64_t sessions = 0;  // that have begun
 };
 
 }  // namespace marea::cluster

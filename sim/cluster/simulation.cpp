@@ -65,7 +65,7 @@ bool Simulation::run(const std::function<bool(const Progress&)>& progress) {
     if (++events_ % kProgressPeriod == 0 && progress) {
       std::int64_t steps = 0;
       for (const Replica& replica : replicas_) steps += replica.steps();
-      if (!progress({now_, window_.end, events_, steps})) {
+      if (!progress({now_, window_.end, events_, steps, static_cast<std::int64_t>(session_arrivals_)})) {
         stopped = true;
         break;
       }

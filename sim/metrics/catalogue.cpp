@@ -28,16 +28,16 @@ constexpr Metric kTable[] = {
      "not set is met.",
      Kind::value, Better::larger},
     {"session_attainment", "1", kClass, kSessions,
-     "The sessions that session_goodput counts, over all sessions that start inside the window.", Kind::value, Better::larger},
+     "The sessions that session_goodput counts, over all sessions that start inside the window.", Kind::share, Better::larger},
     {"resume", "s", kClass, "calls issued inside the window that follow a tool, a person or sub-agents and emit a token",
      "End of the wait to the first token of the call that follows it, front end and queue included.", kDistribution, Better::smaller},
     {"tool_wait_share", "1", kClass, kCompleted,
-     "Time of main threads on tools, their queue and back-off, over the time from arrival to end; sums, not a mean of shares.", Kind::value,
+     "Time of main threads on tools, their queue and back-off, over the time from arrival to end; sums, not a mean of shares.", Kind::share,
      Better::neither},
     {"critical_path", "s", kClass, kCompleted,
      "Longest chain of tool and human time through a session, summed over sessions: no GPU ends them sooner.", Kind::value, Better::neither,
      Across::sum},
-    {"critical_path_share", "1", kClass, kCompleted, "critical_path over the summed time from arrival to end.", Kind::value,
+    {"critical_path_share", "1", kClass, kCompleted, "critical_path over the summed time from arrival to end.", Kind::share,
      Better::larger},
     {"sessions_started", "1", kClass, kSessions, "Sessions.", Kind::value, Better::neither, Across::sum},
     {"sessions_completed", "1", kClass, kSessions, "Sessions all of whose calls were done.", Kind::value, Better::larger, Across::sum},
@@ -82,7 +82,7 @@ constexpr Metric kTable[] = {
      "Calls completed within every target, over the length of the window (slo_goodput_rps; vLLM bench: goodput).", Kind::value,
      Better::larger},
     {"call_attainment", "1", kClass, kCalls,
-     "Calls completed within every target, over all calls issued inside the window, refused and cut ones included.", Kind::value,
+     "Calls completed within every target, over all calls issued inside the window, refused and cut ones included.", Kind::share,
      Better::larger},
     {"request_throughput", "/s", kClass, kCalls,
      "Completed calls over the length of the window (AIPerf divides by first request to last response).", Kind::value, Better::larger},
@@ -105,12 +105,12 @@ constexpr Metric kTable[] = {
      "Prompt tokens taken from the cache at the first admission over prompt tokens (vllm:prefix_cache_hits / vllm:prefix_cache_queries; "
      "lookups after "
      "a preemption do not count).",
-     Kind::value, Better::larger},
+     Kind::share, Better::larger},
     {"hit_rate_ceiling", "1", kClass, kAdmitted,
      "Prompt tokens that the session had computed before over prompt tokens: the most its own history could give; prefixes shared with "
      "other sessions "
      "come on top.",
-     Kind::value, Better::neither},
+     Kind::share, Better::neither},
     {"recompute_tokens", "tok", "cause", kAdmitted,
      "Prompt tokens that the session had computed before and that were computed again; cause: eviction (without prefix caching: all), "
      "other_replica, preemption, partial_block (the tail that fills no whole block, which no engine keeps).",
@@ -126,13 +126,13 @@ constexpr Metric kTable[] = {
     {"kv_usage", "1", "pool", kWindow,
      "Share of KV byte-time in blocks that running calls hold, mean over time (vllm:kv_cache_usage_perc: cached but unreferenced blocks "
      "count as free).",
-     Kind::value, Better::neither},
-    {"kv_cached_share", "1", "pool", kWindow, "Share of KV byte-time in unreferenced blocks that hold cached content.", Kind::value,
+     Kind::share, Better::neither},
+    {"kv_cached_share", "1", "pool", kWindow, "Share of KV byte-time in unreferenced blocks that hold cached content.", Kind::share,
      Better::neither},
     {"kv_wasted_share", "1", "pool", kWindow, "Share of KV byte-time in cached blocks that nobody hit before they were evicted.",
-     Kind::value, Better::smaller},
+     Kind::share, Better::smaller},
     {"idle_kv_share", "1", "pool", kWindow,
-     "Of the KV byte-time that holds content, the share whose owner waits for a tool, a person or sub-agents.", Kind::value,
+     "Of the KV byte-time that holds content, the share whose owner waits for a tool, a person or sub-agents.", Kind::share,
      Better::neither},
     {"evicted_blocks", "blocks", "", "the whole run", "Blocks whose cached content was given up for other content.", Kind::value,
      Better::smaller, Across::sum},
@@ -150,17 +150,17 @@ constexpr Metric kTable[] = {
      "Share of the steps' time that a part of the step takes (dense layers, experts, attention, collectives, host, ...), and share that "
      "rests on "
      "coefficients of one status (measured, fitted, datasheet, assumed).",
-     Kind::value, Better::neither},
-    {"busy_share", "1", "replica", kWindow, "Share of the window in which a step is on the device, mean over replicas.", Kind::value,
+     Kind::share, Better::neither},
+    {"busy_share", "1", "replica", kWindow, "Share of the window in which a step is on the device, mean over replicas.", Kind::share,
      Better::neither},
 
     // Tools.
     {"tool_queue_time", "s", "tool", kTries, "Wait of a try for a free worker.", kDistribution, Better::smaller},
     {"tool_run_time", "s", "tool", kTries, "Time a try ran.", kDistribution, Better::smaller},
     {"tool_tries", "1", "tool", kTries, "Tries.", Kind::value, Better::neither, Across::sum},
-    {"tool_failure_rate", "1", "tool", kTries, "Failed tries, time-outs included, over tries.", Kind::value, Better::smaller},
+    {"tool_failure_rate", "1", "tool", kTries, "Failed tries, time-outs included, over tries.", Kind::share, Better::smaller},
     {"tool_utilisation", "1", "tool", kWindow,
-     "Time that workers were busy, clipped to the window, over workers x window; only of tools with limited workers.", Kind::value,
+     "Time that workers were busy, clipped to the window, over workers x window; only of tools with limited workers.", Kind::share,
      Better::neither},
 
     // Series.
@@ -179,6 +179,8 @@ std::string_view describe(Kind kind) {
   switch (kind) {
     case Kind::value:
       return "value";
+    case Kind::share:
+      return "share";
     case Kind::distribution:
       return "mean, std, p50, p90, p95, p99";
     case Kind::series:

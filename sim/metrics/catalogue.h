@@ -9,7 +9,7 @@
 
 namespace marea::metrics {
 
-enum class Kind { value, distribution, series };
+enum class Kind { value, share, distribution, series };  // a share lies between 0 and 1
 enum class Better { smaller, larger, neither };
 enum class Across { mean, sum };  // what combining replications does to a value; distributions are merged, series are not combined
 

@@ -48,8 +48,10 @@ MetricValue combine_value(const Key& key, const Gathered& gathered, const std::m
   }
   if (gathered.values.size() < 2) return combined;
   const double width = half_width(gathered.values, confidence) * (sum ? count : 1);
-  combined.low = combined.value - width;
+  // No metric can be negative and no share above 1, though a t interval knows nothing of that.
+  combined.low = std::max(0.0, combined.value - width);
   combined.high = combined.value + width;
+  if (found.metric->kind == Kind::share) combined.high = std::min(1.0, *combined.high);
   return combined;
 }
 

@@ -69,7 +69,6 @@ void Observers::on(const cluster::SessionEnded& fact) {
   sessions_.on(fact);
   time_.on(fact);
   demand_.on(fact, window_);
-  if (fact.end == cluster::SessionEnd::cut) ++sessions_cut_;
 }
 
 void Observers::on(const cluster::TimeBooked& fact) {
@@ -95,7 +94,6 @@ void Observers::on(const cluster::CallEnded& fact) {
   sessions_.on(fact, good);
   engines_.on(fact, window_);
   series_.on(fact);
-  if (fact.end == cluster::CallEnd::cut) ++calls_cut_;
   if (!window_.contains(fact.issued)) return;
   calls_.on(fact, good);
   cache_.on(fact);
@@ -144,11 +142,6 @@ void Observers::on(const cluster::RunEnded& fact) {
   ended_ = true;
 }
 
-void Observers::report_notes(Results& results) const {
-  if (sessions_cut_ > 0) results.notes.push_back({"sessions had not ended when the run did", sessions_cut_});
-  if (calls_cut_ > 0) results.notes.push_back({"calls had not ended when the run did", calls_cut_});
-}
-
 Results Observers::finish() {
   check(ended_, "results were asked for before the end of the run");
   Report report;
@@ -164,7 +157,6 @@ Results Observers::finish() {
   demand_.report(report, window_);
   series_.report(report, end_);
   Results results = report.take();
-  report_notes(results);
   results.fingerprint = fingerprint_.digits();
   results.load_mode = load_mode_;
   results.window_start = window_.start;

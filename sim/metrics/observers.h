@@ -58,21 +58,16 @@ class Observers final : public cluster::Observer {
   void on(const cluster::WindowClosed& fact) override;
   void on(const cluster::RunEnded& fact) override;
 
-  // Requires RunEnded. Call once. `notes` holds what the metrics themselves leave out (calls and sessions cut); what readers and loads
-  // assumed is for the caller to add.
+  // Requires RunEnded. Call once. Makes no notes: what was cut is a metric, and what readers and loads assumed is for the caller to add.
   Results finish();
 
  private:
-  void report_notes(Results& results) const;
-
   std::vector<std::string> classes_;
   std::string load_mode_;
   spec::Targets targets_;
   Window window_;
   bool ended_ = false;
   Time end_;
-  std::int64_t calls_cut_ = 0;
-  std::int64_t sessions_cut_ = 0;
 
   Audit audit_;
   Fingerprint fingerprint_;

@@ -12,7 +12,7 @@ namespace marea::metrics {
 
 class Report {
  public:
-  // A value under `name`, which must be a value of the catalogue.
+  // A value under `name`, which must be a value or a share of the catalogue.
   void value(std::string_view name, std::string label, double value, std::int64_t samples);
   // numerator / denominator; nothing when the denominator is 0.
   void ratio(std::string_view name, std::string label, double numerator, double denominator, std::int64_t samples);

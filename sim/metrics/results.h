@@ -65,7 +65,7 @@ struct Results {
   std::vector<Ledger> ledgers;
   std::vector<Series> series;
   std::vector<SketchData> sketches;
-  std::vector<Note> notes;  // what was assumed, refused, cut, left out; with counts
+  std::vector<Note> notes;  // what was assumed or left out, with counts; what was refused or cut is a metric
   std::string fingerprint;  // 32 hexadecimal digits
   Time window_start;        // what was measured: [window_start, window_end)
   Time window_end;

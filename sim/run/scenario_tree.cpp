@@ -9,6 +9,27 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::size_t kFewNames = 8;
+
+// What `marea list` calls a kind; empty: it has no list.
+std::string_view list_of(Kind kind) {
+  switch (kind) {
+    case Kind::model:
+      return "models";
+    case Kind::device:
+      return "devices";
+    case Kind::node:
+      return "nodes";
+    case Kind::engine:
+      return "engines";
+    case Kind::scenario:
+      return "scenarios";
+    case Kind::calibration:
+      break;
+  }
+  return {};
+}
+
 fs::path found(const SearchPath& path, Kind kind, const Tree& named, const fs::path& beside, std::string_view key) {
   if (named.kind != Tree::Kind::scalar) throw ConfigError(named.mark, key, "expected a name");
   if (auto file = path.find(kind, named.text, beside)) return *file;
@@ -16,7 +37,14 @@ fs::path found(const SearchPath& path, Kind kind, const Tree& named, const fs::p
   const std::string near = nearest(named.text, names);
   std::string message =
       "there is no '" + named.text + "' beside the file, in MAREA_PATH or in the shipped folder " + std::string(folder(kind));
-  if (!near.empty()) message += "; did you mean '" + near + "'?";
+  if (names.empty()) {
+    message += ", which are empty: " + path.places(kind);
+  } else if (!near.empty()) {
+    message += "; did you mean '" + near + "'?";
+  } else if (names.size() <= kFewNames) {
+    message += "; there are " + joined(names);
+  }
+  if (const std::string_view list = list_of(kind); !list.empty() && !names.empty()) message += "; see: marea list " + std::string(list);
   throw ConfigError(named.mark, key, message);
 }
 

@@ -190,10 +190,45 @@ CREATE VIEW demand AS              -- KV of all live sessions over the pools, by
   SELECT run, label, time / 1e9 AS seconds, value FROM series WHERE name = 'kv_demand_series';
 )sql";
 
+// Settings of --set, and views of what the summary measures: the window.
+constexpr std::string_view kWindowViews = R"sql(
+ALTER TABLE run ADD COLUMN settings TEXT NOT NULL DEFAULT '[]';  -- JSON: ["path=value", ...] as given with --set
+
+DROP VIEW runs;
+CREATE VIEW runs AS
+  SELECT id, name, status, (SELECT group_concat(value, ', ') FROM json_each(settings)) AS changed, detail, datetime(started / 1000000000, 'unixepoch') AS started,
+         wall / 1e9 AS wall_seconds, seed, replication, version, load_mode, quality_mark, substr(fingerprint, 1, 12) AS fingerprint FROM run;
+
+DROP VIEW call_latency;
+CREATE VIEW call_latency AS        -- calls issued inside the window; ns, null where it was not reached
+  SELECT request.run, class, session, thread, call, end, replica, prompt, output, hit, known,
+         lost_eviction + lost_other_replica + lost_preemption + lost_partial_block AS lost,
+         first_token - issued AS ttft,
+         CASE WHEN after IN ('tool', 'person', 'agents') THEN first_token - issued END AS resume,
+         CASE WHEN end = 'completed' AND generated > 1 THEN 1.0 * (last_token - first_token) / (generated - 1) END AS tpot,
+         CASE WHEN end = 'completed' THEN last_token - issued END AS latency,
+         scheduled - queued AS queue,
+         front_end, queue_slots, queue_blocks, queue_budget, queue_boundary, prefill_new, prefill_lost, decode, preempted
+  FROM request JOIN run ON run.id = request.run WHERE issued >= window_start AND issued < window_end;
+
+DROP VIEW session_time;
+CREATE VIEW session_time AS        -- sessions that start inside the window; seconds of their whole life by what they did
+  SELECT session.run, class, session, end, (ended - session.started) / 1e9 AS life,
+         (front_end + queue_slots + queue_blocks + queue_budget + queue_boundary + preempted) / 1e9 AS waiting_for_the_engine,
+         (prefill_new + decode) / 1e9 AS computing, prefill_lost / 1e9 AS computing_again,
+         (tool + tool_queue + backoff) / 1e9 AS tools, person / 1e9 AS person, agents / 1e9 AS agents
+  FROM session JOIN run ON run.id = session.run WHERE session.started >= window_start AND session.started < window_end;
+
+DROP VIEW demand;
+CREATE VIEW demand AS              -- KV of all live sessions over the pools, by time, inside the window
+  SELECT run, label, time / 1e9 AS seconds, value FROM series JOIN run ON run.id = series.run
+  WHERE series.name = 'kv_demand_series' AND time >= window_start AND time < window_end;
+)sql";
+
 }  // namespace
 
 const std::vector<std::string_view>& schema_steps() {
-  static const std::vector<std::string_view> steps{kTables, kViews};
+  static const std::vector<std::string_view> steps{kTables, kViews, kWindowViews};
   return steps;
 }
 

@@ -67,6 +67,20 @@ std::optional<fs::path> SearchPath::find_file(std::string_view name, const fs::p
   return std::nullopt;
 }
 
+std::string SearchPath::places(Kind kind) const {
+  std::string text;
+  bool any = false;
+  for (const fs::path& root : roots_) {
+    std::error_code none;
+    const fs::path place = root / folder(kind);
+    const bool there = fs::is_directory(place, none);
+    any = any || there;
+    text += (text.empty() ? "looked in " : " and ") + place.string() + (there ? "" : " (not there)");
+  }
+  if (text.empty()) text = "no folder to look in";
+  return any ? text : text + "; set MAREA_PATH to the folder that holds models, hardware and scenarios, or install marea with them";
+}
+
 std::vector<std::string> SearchPath::names(Kind kind) const {
   std::vector<std::string> names;
   for (const fs::path& root : roots_) {

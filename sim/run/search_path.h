@@ -28,6 +28,9 @@ class SearchPath {
   // A trace or another file named in a file in folder `beside`; nothing when there is none.
   std::optional<std::filesystem::path> find_file(std::string_view name, const std::filesystem::path& beside) const;
 
+  // Where things of a kind are looked for, for people: "looked in A/models and B/models; ...", with advice when none of them is there.
+  std::string places(Kind kind) const;
+
   // Names of everything of a kind below the roots, sorted, each once.
   std::vector<std::string> names(Kind kind) const;
 

@@ -158,6 +158,17 @@ void require_fit(const Scenario& scenario) {
   }
 }
 
+std::string fit_verdict(const Scenario& scenario) {
+  const Scenario::State& state = scenario.state();
+  std::string text;
+  for (const PoolSpec& pool : state.pools) {
+    const cost::MemoryAccount account = account_of(state, pool);
+    text += fmt::format("; {} holds {} of KV, {:.1f} x max_length", pool.name, show(Tokens(account.tokens)),
+                        static_cast<double>(account.tokens) / static_cast<double>(account.max_length));
+  }
+  return fmt::format("fits: {} on {} x {}{}", state.model.name, state.pools.front().deployment.tensor, state.node.device.name, text);
+}
+
 RunOutput simulate(const Scenario& scenario, const RunOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   require_fit(scenario);

@@ -77,4 +77,8 @@ struct DoesNotFit : std::runtime_error {
 // Throws DoesNotFit as simulate() would.
 void require_fit(const Scenario& scenario);
 
+// Of a scenario that fits, in one line: "fits: llama-3.1-8b on 1 x h100-sxm; main holds 459.8 ktok of KV, 3.5 x max_length" (a replica of
+// each pool).
+std::string fit_verdict(const Scenario& scenario);
+
 }  // namespace marea::run

@@ -132,7 +132,7 @@ std::string insert_into(std::string_view table, int columns) {
 
 // Under the id of the record, or the next free one when that is 0.
 std::int64_t insert_run(Database& database, const RunRecord& run, const metrics::Results& results) {
-  Statement insert(database, insert_into("run", 21));
+  Statement insert(database, insert_into("run", 22));
   run.id == 0 ? insert.bind_null(0) : insert.bind(0, run.id);
   run.key.empty() ? insert.bind_null(1) : insert.bind(1, std::string_view(run.key));
   const std::string_view texts[] = {run.name, run.status, name(run.detail)};
@@ -148,6 +148,8 @@ std::int64_t insert_run(Database& database, const RunRecord& run, const metrics:
   for (int i = 0; i < 8; ++i) insert.bind(11 + i, std::string_view(*more[i]));
   insert.bind(19, since_start(results.window_start).count());
   insert.bind(20, since_start(results.window_end).count());
+  const std::string settings = nlohmann::json(run.settings).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  insert.bind(21, std::string_view(settings));
   insert.run();
   return database.last_row();
 }
@@ -341,8 +343,10 @@ Store::Stored Store::put(const RunRecord& run, const metrics::Results& results, 
                     "until marea is done, or name another file with --db",
                     file()));
   Stored stored;
+  RunRecord row = run;
+  row.id = 0;
   if (!run.key.empty()) {
-    Statement find(database_, "SELECT id, fingerprint, detail FROM run WHERE key = ?");
+    Statement find(database_, "SELECT id, fingerprint, detail, started, settings FROM run WHERE key = ?");
     find.bind(0, std::string_view(run.key));
     if (find.step()) {
       stored = {find.integer(0), Put::same};
@@ -358,10 +362,11 @@ Store::Stored Store::put(const RunRecord& run, const metrics::Results& results, 
         if (name(static_cast<Detail>(level)) == before) more = false;
       if (!more) return stored;
       stored.how = Put::replaced;
+      row.id = stored.id;
+      row.started = find.integer(3);
+      row.settings = settings_of(find.text(4));
     }
   }
-  RunRecord row = run;
-  row.id = stored.how == Put::replaced ? stored.id : 0;
   if (stored.how == Put::replaced) {
     for (const std::string& table : tables()) database_.execute(fmt::format("DELETE FROM {} WHERE run = {}", table, stored.id));
     database_.execute(fmt::format("DELETE FROM run WHERE id = {}", stored.id));

@@ -30,7 +30,8 @@ struct RunRecord {
   int replication = 0;
   std::string study;
   std::string point;
-  std::string scenario;  // resolved, as YAML
+  std::vector<std::string> settings;  // path=value, as given with --set; the scenario holds them already
+  std::string scenario;               // resolved, as YAML
   std::string fingerprint;
   std::string load_mode;
   std::string quality_mark;
@@ -43,6 +44,9 @@ struct RunRecord {
 std::string run_key(const RunRecord& run);
 
 std::string_view name(Detail detail);
+
+// What the column `settings` of a run holds; what is no list of texts counts as empty.
+std::vector<std::string> settings_of(const std::string& column);
 
 // The names of a metric's columns in the store that the metric itself does not carry.
 struct MetricText {
@@ -68,7 +72,7 @@ class Store {
   };
   // Stores a run with its results and, where there are any, its rows, in one transaction. A run with the same key that is there
   // already is compared: another fingerprint is an InternalError; with no more detail than before the old rows stay, with more they are
-  // replaced. `text` gives unit and definition of a metric by its name.
+  // replaced under the id, start and settings that they had. `text` gives unit and definition of a metric by its name.
   Stored put(const RunRecord& run, const metrics::Results& results, const MemoryReport& memory, RowSpool* rows,
              const std::function<MetricText(std::string_view)>& text);
 

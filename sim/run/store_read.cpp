@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kRunColumns =
     "id, coalesce(key, ''), name, status, started, wall, version, commit_id, seed, replication, study, point, fingerprint, load_mode, "
-    "quality_mark, calibration, machine, detail";
+    "quality_mark, calibration, machine, detail, settings";
 
 RunRecord read_run(const Statement& row) {
   RunRecord run;
@@ -38,6 +38,7 @@ RunRecord read_run(const Statement& row) {
   const std::string detail = row.text(17);
   for (const Detail known : {Detail::summary, Detail::sessions, Detail::requests, Detail::steps})
     if (name(known) == detail) run.detail = known;
+  run.settings = settings_of(row.text(18));
   return run;
 }
 
@@ -52,6 +53,14 @@ RunRecord read_run(const Statement& row) {
 }
 
 }  // namespace
+
+std::vector<std::string> settings_of(const std::string& column) {
+  const nlohmann::json settings = nlohmann::json::parse(column, nullptr, false);
+  std::vector<std::string> texts;
+  for (const nlohmann::json& setting : settings)
+    if (setting.is_string()) texts.push_back(setting);
+  return texts;
+}
 
 std::vector<RunRecord> Store::runs() {
   std::vector<RunRecord> runs;

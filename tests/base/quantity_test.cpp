@@ -9,6 +9,12 @@
 using namespace marea;
 using namespace std::chrono_literals;
 
+TEST_CASE("both ends of a range are shown in one unit") {
+  CHECK(show_range(std::chrono::milliseconds(31), std::chrono::milliseconds(1250)) == "0.031 to 1.25 s");
+  CHECK(show_range(Duration{}, std::chrono::seconds(90)) == "0 to 1.5 min");
+  CHECK(show_range(std::chrono::microseconds(3), std::chrono::microseconds(4)) == "3 to 4 us");
+}
+
 TEST_CASE("people read the largest unit that fits, to four digits") {
   CHECK(show(Duration{1'250'000'000}) == "1.25 s");
   CHECK(show(Duration{0}) == "0 ns");

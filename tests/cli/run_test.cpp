@@ -3,8 +3,11 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "sim/run/sqlite.h"
 #include "tests/cli/support.h"
 
 using namespace marea::test;
@@ -54,11 +57,54 @@ TEST_CASE("json is one document that the store gives back") {
   }
 }
 
+TEST_CASE("the example of run --help names a metric that a run stores") {
+  const Terminal terminal;
+  const std::string help = terminal.marea({"run", "--help"}).out;
+  const std::size_t begin = help.find(".name == \"") + 10;
+  const std::string name = help.substr(begin, help.find('"', begin) - begin);
+  bool stored = false;
+  const Json run = json_of(terminal.marea({"run", kPond, "--format", "json"}));
+  for (const Json& metric : run.at("metrics")) stored |= metric.at("name") == name;
+  CHECK_MESSAGE(stored, name);
+}
+
+TEST_CASE("what --set changed stays known: in the page, in the list of runs, after a rerun with more detail") {
+  const Terminal terminal;
+  const std::string setting = "cluster.node.device.memory.capacity=1.1x";
+  const std::string page = terminal.marea({"run", kPond, "--set", setting, "--set", "serving.sequences=8"}).out;
+  CHECK(contains(page, "changed       " + setting + ", serving.sequences=8"));
+  CHECK(terminal.marea({"run", kPond}).status == 0);
+  CHECK(contains(terminal.marea({"runs"}).out, "capacity=1.1x, sequences=8\n"));
+  const Json before = json_of(terminal.marea({"show", "1", "--format", "json"}));
+  CHECK(before.at("run").at("settings") == Json{setting, "serving.sequences=8"});
+  CHECK(contains(terminal.marea({"rerun", "1", "--detail", "requests"}).out, "replaced run 1"));
+  const Json after = json_of(terminal.marea({"show", "1", "--format", "json"}));
+  CHECK(after.at("run").at("settings") == before.at("run").at("settings"));
+  CHECK(after.at("run").at("started_ns") == before.at("run").at("started_ns"));
+  CHECK(contains(terminal.marea({"show", "1"}).out, "export 1 --table request"));
+  CHECK(contains(terminal.marea({"show", "2"}).out, "rerun 2 --detail requests"));
+}
+
+TEST_CASE("the page speaks of the sessions that were measured and cut, and of no others") {
+  const Terminal terminal;
+  const std::vector<std::string> cut{"run", kPond, "--set", "run.drain=1 s"};
+  const std::string page = terminal.marea(cut).out;
+  const Json shown = json_of(terminal.marea({"show", "last", "--format", "json"}));
+  double sessions = 0;
+  for (const Json& metric : shown.at("metrics"))
+    if (metric.at("name") == "sessions_cut" && metric.at("label") == "") sessions = metric.at("value");
+  REQUIRE(sessions > 0);
+  const std::string words = "measured sessions had not ended";
+  CHECK(contains(page, "! " + std::to_string(static_cast<int>(sessions)) + " of the "));
+  CHECK(page.find(words) == page.rfind(words));
+  CHECK(contains(page, "a longer run.drain"));
+}
+
 TEST_CASE("the resolved scenario gives the same fingerprint as the one it came from") {
   const Terminal terminal;
   const Ended check = terminal.marea({"check", kPond, "--set", "serving.sequences=8"});
   REQUIRE_MESSAGE(check.status == 0, check.err);
-  CHECK(contains(check.err, "fits"));
+  CHECK(lines(check.err).back().starts_with("fits: llama-3.1-8b on 1 x h100-sxm; main holds "));
   terminal.write("resolved.yaml", check.out);
   const Json a = json_of(terminal.marea({"run", kPond, "--set", "serving.sequences=8", "--format", "json"}));
   const Json b = json_of(terminal.marea({"run", "resolved.yaml", "--format", "json"}));
@@ -148,6 +194,7 @@ TEST_CASE("wrong scenarios, models that do not fit and foreign stores have their
   CHECK(large.status == 3);
   CHECK(large.out.empty());
   CHECK(contains(large.err, "weights"));
+  CHECK(lines(large.err).back().starts_with("marea: llama-3.1-405b does not fit: "));
   CHECK(terminal.marea({"check", kPond, "--set", "service.model=llama-3.1-405b"}).status == 3);
   terminal.write("notes.txt", "not a database\n");
   const Ended foreign = terminal.marea({"run", kPond, "--db", "notes.txt"});
@@ -192,6 +239,8 @@ TEST_CASE("an interrupted run is kept as such, interrupted replications are kept
   CHECK(one.status == 130);
   CHECK(contains(one.out, "Interrupted"));
   CHECK(contains(one.out, " of 416"));  // not all of the 10000 h
+  CHECK(contains(one.out, "had not ended when the run was interrupted"));
+  CHECK_FALSE(contains(one.out, "longer run.drain"));
   CHECK(contains(terminal.marea({"runs"}).out, "pond (interrupted)"));
   std::vector<std::string> several{"run", kPond, "--replications", "100000", "--db", "many.sqlite", "--quiet"};
   const Ended many = terminal.interrupted(several, SIGINT, 1500);
@@ -199,4 +248,26 @@ TEST_CASE("an interrupted run is kept as such, interrupted replications are kept
   const Ended runs = terminal.marea({"runs", "--db", "many.sqlite", "--format", "csv"});
   CHECK(lines(runs.out).size() > 1);
   CHECK_FALSE(contains(runs.out, "interrupted"));
+}
+
+TEST_CASE("an interrupted run without a stated end says so, and its rerun that there is nothing to compare") {
+  const Terminal terminal;
+  std::ifstream pond(kPond);
+  std::string endless{std::istreambuf_iterator<char>(pond), {}};
+  const std::string stated = "duration: 5 min, warmup: 1 min, ", rate = "rate: 12 /min}";
+  endless.erase(endless.find(stated), stated.size());
+  endless.replace(endless.find(rate), rate.size(), "rate: 2 /s}\n    sessions: 1000000");
+  terminal.write("endless.yaml", endless);
+  const Ended one = terminal.interrupted({"run", "endless.yaml"}, SIGINT, 500);
+  REQUIRE_MESSAGE(one.status == 130, one.err);
+  CHECK_MESSAGE(contains(one.out, "until it was interrupted"), one.out);
+  CHECK_FALSE(contains(one.out, "to the end of the traffic"));
+  // A run that ends, made to look interrupted.
+  terminal.marea({"run", kPond, "--db", "other.sqlite"});
+  marea::run::Database(terminal.file("other.sqlite"), marea::run::Database::Access::write, std::chrono::seconds(1))
+      .execute("UPDATE run SET status = 'interrupted', key = NULL");
+  const Ended again = terminal.marea({"rerun", "1", "--db", "other.sqlite"});
+  CHECK_MESSAGE(contains(again.out, "run 1 of other.sqlite: was interrupted, so there is nothing to compare; this one went to its end"),
+                again.out);
+  CHECK(contains(again.out, "stored as run 2"));
 }

@@ -29,8 +29,46 @@ TEST_CASE("help names every command and fits 80 columns") {
     CHECK(help.status == 0);
     CHECK_MESSAGE(contains(help.out, "examples:\n  marea " + command), command);
     CHECK_MESSAGE(widest(help.out) <= 80, help.out);
+    for (const std::string& line : lines(help.out)) CHECK_MESSAGE(!line.ends_with(' '), line);
     CHECK(terminal.marea({"help", command}).out == help.out);
   }
+}
+
+TEST_CASE("help breaks lines between words only") {
+  const std::string help = Terminal().marea({"run", "--help"}).out;
+  for (const char* word : {"serving.sequences=64", "cluster.node.device.memory.capacity=1.5x"}) CHECK_MESSAGE(contains(help, word), help);
+}
+
+TEST_CASE("metrics are listed under the names that are stored") {
+  const Terminal terminal;
+  const std::string names = terminal.marea({"list", "metrics", "--format", "csv"}).out;
+  for (const char* name : {"\nttft_p95,", "\nttft_mean,", "\nsession_goodput,", "\nkv_demand_series,"})
+    CHECK_MESSAGE(contains(names, name), name);
+  CHECK_FALSE(contains(names, "\nttft,"));
+  const std::string table = terminal.marea({"list", "metrics"}).out;
+  CHECK(contains(table, "\nttft_* "));
+  CHECK(contains(table, "mean std p50 p90 p95 p99"));
+}
+
+TEST_CASE("a table is wrapped on a terminal and keeps each row on one line in a pipe") {
+  const Terminal terminal;
+  const Ended piped = terminal.marea({"list", "schedulers"});
+  CHECK(widest(piped.out) > 60);
+  const Ended shown = terminal.shell("script -qec 'stty cols 60; $MAREA list schedulers' /dev/null | tr -d '\\r'");
+  REQUIRE_MESSAGE(lines(shown.out).size() > lines(piped.out).size(), shown.out);
+  CHECK(widest(shown.out) <= 60);
+}
+
+TEST_CASE("a marea that finds none of its folders says where it looked") {
+  const Terminal terminal;
+  CHECK(terminal.shell("mkdir bin && cp $MAREA bin/marea").status == 0);
+  const Ended list = terminal.shell("bin/marea list models");
+  CHECK(list.status == 4);
+  CHECK_MESSAGE(contains(list.err, "there are no models: looked in " + terminal.file("share/marea/models") + " (not there)"), list.err);
+  CHECK(contains(list.err, "MAREA_PATH"));
+  const Ended run = terminal.shell("bin/marea run first-run");
+  CHECK(run.status == 2);
+  CHECK_MESSAGE(contains(run.err, "looked in " + terminal.file("share/marea/scenarios")), run.err);
 }
 
 TEST_CASE("the version is a number with where it was built from") {
@@ -66,6 +104,11 @@ TEST_CASE("wrong use is status 2 with what would be right") {
   fails({"run", "pond", "--set", "run.seed"}, "--set run.seed: must be PATH=VALUE");
   fails({"list", "modles"}, "did you mean models?");
   fails({"export", "last", "--table", "reqest"}, "did you mean request?");
+  fails({"export", "last", "--table", "x"}, "must be one of metric, ledger, series, sketch, note, account, session, request, step\n");
+  fails({"check", "first-run", "--set", "service.model=lama-3.1-8b"}, "did you mean 'llama-3.1-8b'?; see: marea list models");
+  fails({"check", "first-run", "--set", "service.model=nothing-like-it"}, "see: marea list models");
+  fails({"check", "first-run", "--set", "cluster.node=h100-box"}, "see: marea list nodes");
+  fails({"check", "first-run", "--set", "cluster.node.device=b2000"}, "see: marea list devices");
   fails({"runs", "--seed", "1"}, "there is no option --seed");
   fails({"runs", "--db", ":memory:"}, "holds no runs to read");
   fails({"run", "frist-run"}, "did you mean first-run?");

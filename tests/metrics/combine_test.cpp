@@ -41,6 +41,23 @@ TEST_CASE("means have a Student t interval") {
   CHECK(value->samples == 30);
 }
 
+TEST_CASE("an interval stays where its metric can be: not below 0, and of a share not above 1") {
+  // 0.1, 0.9: mean 0.5, t(0.975, 1) = 12.706, half width 12.706 x 0.4 = 5.08.
+  const auto shares = [](double busy, double size) {
+    Report report;
+    report.value("busy_share", "", busy, 1);
+    report.value("batch_size", "", size, 1);
+    Results results = report.take();
+    results.fingerprint = std::string(32, 'a');
+    return results;
+  };
+  const Results combined = combine({shares(0.1, 0.1), shares(0.9, 0.9)});
+  CHECK(*metric(combined, "busy_share")->low == 0);
+  CHECK(*metric(combined, "busy_share")->high == 1);
+  CHECK(*metric(combined, "batch_size")->low == 0);
+  CHECK(*metric(combined, "batch_size")->high == Approx(0.5 + 12.706 * 0.4).epsilon(1e-4));
+}
+
 TEST_CASE("counts are summed, and so is their interval") {
   // 10, 20, 30: sum 60; the mean's half width is 24.841, three times that for the sum.
   const Results combined = combine({replication(1, 10, {5}), replication(1, 20, {5}), replication(1, 30, {5})});

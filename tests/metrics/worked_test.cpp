@@ -194,8 +194,7 @@ TEST_CASE("calls and sessions that had not ended are counted and left out of the
   CHECK(metric(results, "ttft_mean")->samples == 1);
   CHECK(metric(results, "queue_time_mean")->samples == 2);
   CHECK(metric(results, "session_completion_time_mean") == nullptr);
-  REQUIRE(results.notes.size() == 2);
-  CHECK(results.notes[0].count == 1);
+  CHECK(results.notes.empty());
 }
 
 TEST_CASE("series hold what was sampled, summed per pool, and the rates of whole periods") {

@@ -57,6 +57,7 @@ TEST_CASE("a run comes back as it was put") {
   CHECK(back.seed == UINT64_MAX);
   CHECK(back.scenario == run.scenario);
   CHECK(back.started == run.started);
+  CHECK(back.settings == run.settings);
   const metrics::Results got = store.results(1);
   const metrics::Results put = results();
   REQUIRE(got.metrics.size() == put.metrics.size());
@@ -122,8 +123,13 @@ TEST_CASE("more detail replaces a run under its id, less detail keeps the rows")
   store.put(record(2), results(), memory(), nullptr, text);
   RowSpool rows(folder.path(), Detail::requests, {"ducks"}, {"main/0", "main/1"});
   add_calls(rows, 10);
-  const auto stored = store.put(record(1, Detail::requests), results(), memory(), &rows, text);
+  RunRecord later = record(1, Detail::requests);
+  later.started += 1'000'000'000;
+  later.settings.clear();  // as a resolved scenario has none
+  const auto stored = store.put(later, results(), memory(), &rows, text);
   CHECK(stored.how == Store::Put::replaced);
+  CHECK(store.find("1").started == record().started);
+  CHECK(store.find("1").settings == record().settings);
   CHECK(stored.id == 1);
   CHECK(number(file, "SELECT count(*) FROM request WHERE run = 1") == 10);
   CHECK(number(file, "SELECT count(*) FROM metric WHERE run = 1") == 3);
@@ -139,8 +145,8 @@ TEST_CASE("rows of sessions, calls and steps arrive with every column where it b
   session.traffic = ClassId(1);
   session.index = 77;
   session.end = cluster::SessionEnd::abandoned;
-  session.started = Time(Duration(100));
-  session.at = Time(Duration(1100));
+  session.started = Time(Duration(5));
+  session.at = Time(Duration(1005));
   session.critical_path = Duration(600);
   session.calls_planned = 5;
   session.booked[static_cast<std::size_t>(cluster::Cause::front_end)] = Duration(1);
@@ -169,8 +175,8 @@ TEST_CASE("rows of sessions, calls and steps arrive with every column where it b
     store.put(record(1, Detail::steps), results(), memory(), &rows, text);
   }
   CHECK(number(file,
-               "SELECT count(*) FROM session WHERE class = 'geese' AND session = 77 AND end = 'abandoned' AND calls = 5 AND started = 100 "
-               "AND ended = 1100 AND critical_path = 600 AND front_end = 1 AND agents = 999 AND decode = 0") == 1);
+               "SELECT count(*) FROM session WHERE class = 'geese' AND session = 77 AND end = 'abandoned' AND calls = 5 AND started = 5 "
+               "AND ended = 1005 AND critical_path = 600 AND front_end = 1 AND agents = 999 AND decode = 0") == 1);
   CHECK(number(
             file,
             "SELECT count(*) FROM request WHERE class = 'ducks' AND end = 'refused' AND after = 'start' AND replica IS NULL AND prompt = 9 "

@@ -43,6 +43,7 @@ inline run::RunRecord record(std::uint64_t seed = 1, run::Detail detail = run::D
   run.version = "1.2.3";
   run.commit = "abc";
   run.seed = seed;
+  run.settings = {"serving.sequences=8", "kv.blocks=\"12\",\n"};
   run.scenario = "name: pond\n";
   run.fingerprint = fingerprint;
   run.load_mode = "lanes";
