@@ -130,6 +130,12 @@ std::string sessions(const Tree& scenario, const Numbers& numbers, const Style& 
   return text;
 }
 
+// A demand that the end of the window finds so far above its middle is no steady state.
+bool still_rising(const Numbers& numbers) {
+  constexpr double kRising = 1.25;
+  return numbers.value("kv_demand_trend") > kRising;
+}
+
 struct LatencyRow {
   const char* metric;
   const char* words;
@@ -199,9 +205,10 @@ std::string kv(const Numbers& numbers, const Style& style) {
   std::string text;
   if (numbers.has("kv_demand")) {
     const double demand = numbers.value("kv_demand");
-    const std::string verdict = demand > 1 ? style.warn("past its memory") : style.good("within its memory");
-    text += line("KV demand",
-                 fmt::format("{:.2f} x the pool, peak {:.2f}: the cluster is {}", demand, numbers.value("kv_demand_peak"), verdict));
+    const std::string verdict = demand > 1              ? "the cluster is " + style.warn("past its memory")
+                                : still_rising(numbers) ? style.warn("still rising, no steady state")
+                                                        : "the cluster is " + style.good("within its memory");
+    text += line("KV demand", fmt::format("{:.2f} x the pool, peak {:.2f}: {}", demand, numbers.value("kv_demand_peak"), verdict));
     for (const metrics::Series& series : numbers.results().series) {
       if (series.name != "kv_demand_series") continue;
       const std::vector<double> values = inside_window(series, numbers.results());
@@ -268,6 +275,10 @@ std::string notes(const Told& told, const Numbers& numbers, const Style& style) 
   if (const double cut = numbers.value("calls_cut"); cut > 0)
     add(style.dim("-"), fmt::format("{} of the {} measured calls had not ended when the run {}", count(cut),
                                     count(numbers.value("calls_started")), was_interrupted(told) ? "was interrupted" : "did"));
+  if (still_rising(numbers))
+    add(style.warn("!"), fmt::format("the load was still rising: KV demand in the last fifth of the window was {:.2f} x that of its middle "
+                                     "fifth, so a longer run gives other numbers (take less load, or start: stationary and a longer run)",
+                                     numbers.value("kv_demand_trend")));
   for (const metrics::Note& note : told.results.notes) add(style.dim("-"), fmt::format("{}: {}", note.text, count(note.count)));
   return text.empty() ? text : "\n" + style.heading("To know") + "\n" + text;
 }

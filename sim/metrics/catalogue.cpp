@@ -123,6 +123,10 @@ constexpr Metric kTable[] = {
      "past its memory.",
      Kind::value, Better::smaller},
     {"kv_demand_peak", "1", "", kWindow, "The largest value of the same.", Kind::value, Better::smaller},
+    {"kv_demand_trend", "1", "", kWindow,
+     "kv_demand over the last fifth of the window, over that of its middle fifth: about 1 in a steady state, well above 1 while the load "
+     "is "
+     "still rising. Only where the window ended as planned."},
     {"kv_usage", "1", "pool", kWindow,
      "Share of KV byte-time in blocks that running calls hold, mean over time (vllm:kv_cache_usage_perc: cached but unreferenced blocks "
      "count as free).",

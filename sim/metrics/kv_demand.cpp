@@ -18,12 +18,24 @@ std::int64_t length_after(kv::ContentView before, std::int64_t tokens, kv::Conte
 
 }  // namespace
 
+KvDemand::KvDemand(std::int64_t pool_tokens, const Window& planned) : pool_tokens_(pool_tokens), planned_(planned) {
+  if (planned.end == kNever) {
+    middle_ = last_ = {planned.start, planned.start};
+    return;
+  }
+  const Duration fifth = planned.length() / 5;
+  middle_ = {planned.start + 2 * fifth, planned.start + 3 * fifth};
+  last_ = {planned.end - fifth, planned.end};
+}
+
 void KvDemand::pass(Time at, const Window& window) {
   if (at <= since_) return;
   const Duration inside = window.overlap(since_, at);
   if (inside > Duration{}) {
     const std::int64_t unique = unique_tokens();
     area_ += static_cast<Int128>(unique) * inside.count();
+    middle_area_ += static_cast<Int128>(unique) * middle_.overlap(since_, at).count();
+    last_area_ += static_cast<Int128>(unique) * last_.overlap(since_, at).count();
     peak_ = std::max(peak_, unique);
   }
   since_ = at;
@@ -87,6 +99,9 @@ void KvDemand::report(Report& report, const Window& window) {
   report.value("kv_demand", "",
                static_cast<double>(area_) / static_cast<double>(window.length().count()) / static_cast<double>(pool_tokens_), 1);
   report.value("kv_demand_peak", "", ratio(peak_), 1);
+  const bool as_planned = window.start == planned_.start && window.end == planned_.end;
+  if (as_planned && planned_.end != kNever)
+    report.ratio("kv_demand_trend", "", static_cast<double>(last_area_), static_cast<double>(middle_area_), 1);
 }
 
 }  // namespace marea::metrics

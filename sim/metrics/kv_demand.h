@@ -18,8 +18,8 @@ namespace marea::metrics {
 // beyond that counts twice. Contents must stay valid until their session's SessionEnded.
 class KvDemand {
  public:
-  // `pool_tokens`: of all replicas.
-  explicit KvDemand(std::int64_t pool_tokens) : pool_tokens_(pool_tokens) {}
+  // `pool_tokens`: of all replicas. `planned`: the window as it is meant to be, for the trend; without an end there is none.
+  explicit KvDemand(std::int64_t pool_tokens, const Window& planned = {});
 
   void on(const cluster::ContextGrew& context, const Window& window);
   void on(const cluster::ThreadEnded& thread, const Window& window);
@@ -49,11 +49,14 @@ class KvDemand {
   double ratio(std::int64_t tokens) const { return static_cast<double>(tokens) / static_cast<double>(pool_tokens_); }
 
   std::int64_t pool_tokens_;
+  Window planned_;
+  Window middle_, last_;                    // fifths of it; empty when its end is not known
   std::vector<std::vector<Context>> live_;  // by session slot and thread
   ContextTree shared_;
   std::int64_t private_ = 0;
   std::int64_t peak_ = 0;
   Int128 area_ = 0;  // token-ns inside the window
+  Int128 middle_area_ = 0, last_area_ = 0;
   Time since_ = kStart;
 };
 

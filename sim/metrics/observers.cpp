@@ -51,7 +51,7 @@ Observers::Observers(ObserverSetup setup)
       shares_(std::move(setup.costs), pools_of(setup)),
       time_(setup.classes.size()),
       memory_(setup.pools, setup.replicas, setup.static_memory),
-      demand_(all_pool_tokens(setup)),
+      demand_(all_pool_tokens(setup), setup.window),
       series_(setup.pools, pools_of(setup), setup.sample_period) {}
 
 void Observers::on(const cluster::RunStarted& fact) { audit_.on(fact); }

@@ -85,6 +85,17 @@ TEST_CASE("what --set changed stays known: in the page, in the list of runs, aft
   CHECK(contains(terminal.marea({"show", "2"}).out, "rerun 2 --detail requests"));
 }
 
+TEST_CASE("a load that still rises at the end of the window is told, a steady one is not") {
+  const Terminal terminal;
+  const std::string steady = terminal.marea({"run", kPond, "--set", "run.duration=1 h"}).out;
+  CHECK_FALSE(contains(steady, "still rising"));
+  CHECK(contains(steady, "within its memory"));
+  // Sessions that come faster than they can end: each waits half an hour for its first tool.
+  const std::string rising = terminal.marea({"run", kPond, "--set", "traffic[ducks].tools.dive.time={fixed: 30 min}"}).out;
+  CHECK_MESSAGE(contains(rising, "the load was still rising"), rising);
+  CHECK_FALSE(contains(rising, "within its memory"));
+}
+
 TEST_CASE("the page speaks of the sessions that were measured and cut, and of no others") {
   const Terminal terminal;
   const std::vector<std::string> cut{"run", kPond, "--set", "run.drain=1 s"};

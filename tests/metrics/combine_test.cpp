@@ -31,13 +31,13 @@ Results replication(double batch_size, double steps, const std::vector<std::int6
 }  // namespace
 
 TEST_CASE("means have a Student t interval") {
-  // 1, 2, 3: mean 2, standard deviation 1; t(0.975, 2) = 4.3027; half width 4.3027 / sqrt(3) = 2.4841.
-  const Results combined = combine({replication(1, 10, {5}), replication(2, 10, {5}), replication(3, 10, {5})});
+  // 11, 12, 13: mean 12, standard deviation 1; t(0.975, 2) = 4.3027; half width 4.3027 / sqrt(3) = 2.4841.
+  const Results combined = combine({replication(11, 10, {5}), replication(12, 10, {5}), replication(13, 10, {5})});
   const MetricValue* value = metric(combined, "batch_size");
   REQUIRE(value != nullptr);
-  CHECK(value->value == Approx(2));
-  CHECK(*value->low == Approx(2 - 2.4841).epsilon(1e-4));
-  CHECK(*value->high == Approx(2 + 2.4841).epsilon(1e-4));
+  CHECK(value->value == Approx(12));
+  CHECK(*value->low == Approx(12 - 2.4841).epsilon(1e-4));
+  CHECK(*value->high == Approx(12 + 2.4841).epsilon(1e-4));
   CHECK(value->samples == 30);
 }
 

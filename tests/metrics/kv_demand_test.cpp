@@ -45,6 +45,25 @@ kv::Content drawn_content() {
 
 }  // namespace
 
+TEST_CASE("the trend is the demand of the last fifth of a planned window over that of its middle fifth") {
+  // Window [100, 1100): middle fifth [500, 700), last [900, 1100). Session 0 holds 10 tokens from 0 on, session 1 holds 30 from 1000 on:
+  // 10 x 200 in the middle, 10 x 200 + 30 x 100 = 5000 in the last.
+  const Window window{at(100), at(1100)};
+  const kv::Content small{{1, 0, 10}}, large{{2, 0, 30}};
+  const auto demand_of = [&](const Window& planned) {
+    KvDemand demand(64, planned);
+    demand.on(cluster::ContextGrew{SessionSlot{0}, ClassId{0}, 0, small, 0, at(0)}, window);
+    demand.on(cluster::ContextGrew{SessionSlot{1}, ClassId{0}, 0, large, 0, at(1000)}, window);
+    Report report;
+    demand.report(report, window);
+    return report.take();
+  };
+  CHECK(value_of(demand_of(window), "kv_demand_trend") == doctest::Approx(2.5));
+  CHECK(value_of(demand_of(window), "kv_demand_peak") == doctest::Approx(40.0 / 64));
+  CHECK(metric(demand_of({at(100), kNever}), "kv_demand_trend") == nullptr);
+  CHECK(metric(demand_of({at(100), at(2000)}), "kv_demand_trend") == nullptr);  // it was cut short
+}
+
 TEST_CASE("a tree of contexts counts the tokens of their union, whatever is held and released") {
   const bool holds = rc::check([] {
     ContextTree tree;
