@@ -71,7 +71,8 @@ TEST_CASE("a run with sessions, tools and samples emits every metric of the tabl
   for (const Series& series : results.series) emitted.insert(series.name);
   for (const Metric& metric : catalogue()) {
     CAPTURE(metric.name);
-    // No turn of the story is cold, it has no costs by which steps could be taken apart, and no context is alive in the middle of its window.
+    // No turn of the story is cold, it has no costs by which steps could be taken apart, and no context is alive in the middle of its
+    // window.
     const bool missing = metric.name == "turn_ttft_cold" || metric.name == "step_time_share" || metric.name == "kv_demand_trend";
     CHECK(emitted.contains(metric.name) == !missing);
   }

@@ -76,7 +76,7 @@ TEST_CASE("every query of docs/store.md gives the numbers of the summary") {
   std::size_t next = 0;
   const auto ask = [&](const auto& row) {
     const std::string query = all[next++];
-  CAPTURE(query);
+    CAPTURE(query);
     Statement statement(*runs.database, query);
     int count = 0;
     for (; statement.step(); ++count) row(statement);
