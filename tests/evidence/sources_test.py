@@ -85,9 +85,10 @@ class Sources(unittest.TestCase):
 
     def test_steady_decode_fills_the_batch_limit(self):
         row = {"task": "lm-arena-chat", "model": "Qwen/Qwen3-8B", "weight_precision": "bfloat16", "gpu": "H100", "num_gpus": 1, "ep": 1, "dp": 1}
-        row |= {"max_num_seqs": 4, "avg_output_len": 50, "output_tokens_per_s": 400, "median_itl_ms": 8}
-        write(self.data / "ml-energy" / "llm_runs.csv", [row, row | {"task": "image-chat"}, row | {"model": "x/Unheard-of"}])
-        steady, image, unknown = self.answer(ml_energy)
+        row |= {"max_num_seqs": 4, "avg_output_len": 50, "avg_batch_size": 3.9, "median_itl_ms": 8}
+        write(self.data / "ml-energy" / "llm_runs.csv", [row, row | {"avg_batch_size": 3}, row | {"task": "image-chat"}, row | {"model": "x/Unheard-of"}])
+        steady, hungry, image, unknown = self.answer(ml_energy)
+        self.assertIn("not reached", hungry.removed_by)
         self.assertEqual(steady.scenario["traffic"][0]["lanes"]["count"], 4)
         self.assertIn("images", image.removed_by)
         self.assertIn("catalogue", unknown.removed_by)

@@ -1,7 +1,8 @@
 """ML.ENERGY: steady decode of vLLM by batch limit on H100 and B200 (ml-energy/llm_runs.csv).
 
 The source keeps as many requests in flight as its batch limit and gives the mean output length alone. Assumed here: prompts of 300 tokens
-and outputs of a gamma law of variation 0.7. The median gap between tokens and the throughput of the deployment are compared."""
+and outputs of a gamma law of variation 0.7. The median gap between tokens is compared; the throughput hangs on the prompts, which are not
+given."""
 
 import csv
 import pathlib
@@ -12,6 +13,7 @@ from case import Case
 PROMPT = 300
 VARIATION = 0.7
 SESSIONS = 6  # per lane
+FULL = 0.9  # of the batch limit, on average, for a steady state at it
 LONGEST = 8  # times the mean output
 TEXT = ("lm-arena-chat", "gpqa", "sourcegraph-fim")
 
@@ -44,7 +46,7 @@ def case_of(row):
         source="ml-energy",
         name="-".join(row[key].split("/")[-1] for key in ("task", "model", "gpu", "num_gpus", "max_num_seqs")),
         scenario={},
-        measured={"itl": float(row["median_itl_ms"]) / 1e3, "throughput": float(row["output_tokens_per_s"])},
+        measured={"itl": float(row["median_itl_ms"]) / 1e3},
         device=row["gpu"].lower() + "_sxm",
         model=row["model"].split("/")[-1],
         format=settings.FORMATS[row["weight_precision"]],
@@ -59,6 +61,8 @@ def case_of(row):
         return settings.refuse(case, "a model that is not in the catalogue")
     if int(row["dp"]) > 1:
         return settings.refuse(case, "data-parallel attention")
+    if float(row["avg_batch_size"]) < FULL * int(row["max_num_seqs"]):
+        case.removed_by = "its batch limit is not reached"
     case.scenario = scenario(row)
     return case
 
