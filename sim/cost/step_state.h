@@ -29,6 +29,7 @@ struct StepCost::State {
   double on_device(const StepSums& sums);  // all but what grows with the contexts of decodes
   double host_time(const StepSums& sums) const {
     return host_captured + (sums.prefill_sequences > 0 ? host_eager : 0) +
+           host.prompt_token.count() * static_cast<double>(sums.prefill_tokens) +
            host.sequence.count() * static_cast<double>(sums.decode_sequences + sums.prefill_sequences) +
            host.admission.count() * static_cast<double>(sums.admissions);
   }

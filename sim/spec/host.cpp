@@ -17,6 +17,7 @@ HostCost read_host(const Value& value) {
   seconds(section, "admission", cost.admission);
   seconds(section, "eager", cost.eager);
   seconds(section, "eager_layer", cost.eager_layer);
+  seconds(section, "prompt_token", cost.prompt_token);
   if (const std::optional<Value> overlaps = section.optional("overlaps")) cost.overlaps = overlaps->boolean();
   if (const std::optional<Value> given = section.optional("front_end")) {
     Section front_end(*given);

@@ -9,7 +9,8 @@ namespace marea::spec {
 
 // Time of the host for one step:
 //   step + sequence * sequences + layer * layers + admission * admitted requests
-//   and, where the step holds prompt chunks and so runs outside the captured graphs, + eager + eager_layer * layers.
+//   and, where the step holds prompt chunks and so runs outside the captured graphs, + eager + eager_layer * layers + prompt_token * their
+//   tokens.
 // Time of the front end for one call, before the engine knows it: call + token * prompt tokens.
 struct HostCost {
   Seconds step{};
@@ -18,6 +19,7 @@ struct HostCost {
   Seconds admission{};
   Seconds eager{};
   Seconds eager_layer{};
+  Seconds prompt_token{};
   bool overlaps = false;  // with the device: the step takes the longer of the two; otherwise their sum
   Seconds call{};
   Seconds token{};

@@ -19,10 +19,11 @@ CONSTANTS = {
     "eager": (("eager",), "us", 5000.0),
     "eager_layer": (("eager_layer",), "us", 100.0),
     "admission": (("admission",), "us", 5000.0),
+    "prompt_token": (("prompt_token",), "us", 5.0),
     "call": (("front_end", "call"), "us", 20000.0),
     "token": (("front_end", "token"), "us", 10.0),
 }
-METRICS = ("tpot", "ttft")
+METRICS = ("tpot", "ttft", "itl", "latency")
 PRIOR = 0.01  # one turn of a constant costs as much as an error of 1 % in one row: settles what the rows leave open
 
 
@@ -65,7 +66,7 @@ class Answers:
         """`base` at the constants `start` (one map a case), `slopes` for a full turn of each constant."""
         self.names = list(CONSTANTS)
         self.turns = numpy.array([CONSTANTS[name][2] for name in self.names])
-        self.measured = numpy.array([[case.measured[metric] for metric in METRICS] for case in cases])
+        self.measured = numpy.array([[case.measured.get(metric, numpy.nan) for metric in METRICS] for case in cases])
         self.base = base
         self.jacobian = numpy.stack([slopes[name] for name in self.names], axis=-1)  # rows x metrics x constants
         self.start = numpy.array([[of.get(name, 0.0) for name in self.names] for of in start]) / self.turns
@@ -82,7 +83,7 @@ class Answers:
 
 def solve(answers, rows):
     """Constants (in microseconds) from the rows given by index."""
-    known = numpy.isfinite(answers.base[rows]) & numpy.isfinite(answers.jacobian[rows]).all(axis=-1)
+    known = numpy.isfinite(answers.measured[rows]) & numpy.isfinite(answers.base[rows]) & numpy.isfinite(answers.jacobian[rows]).all(axis=-1)
 
     def residual(turns):
         off = numpy.log(numpy.maximum(answers.predicted(turns, rows), 1e-6) / answers.measured[rows])
