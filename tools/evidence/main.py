@@ -62,6 +62,7 @@ def text(cases):
         parts.append(page.by(eligible, name, key))
     parts.append("## The worst, and what is missing\n")
     parts += [page.worst(eligible, metric, known_gaps.GAPS) for metric in ("tpot", "ttft")]
+    parts += ["Elsewhere:\n", page.missing(cases, known_gaps.DATA_SETS)]
     parts += ["## Not answered\n", page.unanswered(cases)]
     return "\n".join(parts)
 

@@ -50,6 +50,12 @@ def removed(cases):
     return table(["removed by", "cases", "answered all the same", "TPOT", "TTFT", "throughput"], rows)
 
 
+def missing(cases, words):
+    """What is missing, by data set."""
+    present = {case.source for case in cases}
+    return table(["data set", "what its largest errors come from"], [[source, why] for source, why in words.items() if source in present])
+
+
 def unanswered(cases):
     rows = [[why, len(members)] for why, members in errors.groups([case for case in cases if case.failure], lambda case: f"{case.source}: {case.failure}")]
     return table(["not answered", "cases"], rows) if rows else "Every case was answered.\n"
