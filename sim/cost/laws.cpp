@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "sim/base/error.h"
+#include "sim/base/random.h"
 
 namespace marea::cost {
 
@@ -23,7 +27,7 @@ double gemm(const spec::GemmCost& cost, const Machine& machine, double m, double
   constexpr double kHalfClock = 16384;
   const double rate = cost.compute_efficiency * machine.peak;
   const double depth = 2 * (k + cost.depth_offset);
-  const double rows = (1 - cost.row_tile) * (m + cost.row_offset) + cost.row_tile * kTile * std::ceil(m / kTile);
+  const double rows = (1 - cost.row_tile) * m + cost.row_tile * kTile * std::ceil(m / kTile);
   const double waves = rows * n * depth / rate * (1 + cost.sustained * m / (m + kHalfClock));
   double first = cost.wave * kTile * kTile * depth * machine.units / rate;
   if (cost.wave_rows > 0) first *= std::pow(std::clamp(m, kAlign, kTile) / kTile, cost.wave_rows);
@@ -35,12 +39,56 @@ double gemm(const spec::GemmCost& cost, const Machine& machine, double m, double
   return cost.floor.count() + norm(compute, memory, cost.norm) + activation;
 }
 
-double experts(const spec::ExpertsCost& cost, const Machine& machine, const ExpertShape& shape, double tokens, double skew) {
-  const double rows = tokens * shape.per_token / shape.ranks * (1 + cost.imbalance * skew * (1 + std::log2(shape.ranks)));
-  const double per_expert = 3 * shape.hidden * shape.width;
-  const double compute = 2 * (rows + shape.touched * cost.row_offset) * per_expert / (cost.compute_efficiency * machine.peak);
-  const double memory = shape.touched * per_expert * shape.weight_bytes / (cost.memory_efficiency * machine.bandwidth);
-  return cost.floor.count() + cost.per_expert.count() * shape.touched + cost.per_token.count() * tokens + norm(compute, memory, cost.norm);
+double experts(const spec::ExpertsCost& cost, const Machine& machine, const ExpertShape& shape, double tokens) {
+  constexpr double kTile = 128;
+  const double rate = cost.compute_efficiency * machine.peak;
+  const double hidden = 3 * shape.hidden;
+  const double waves = 2 * (shape.rows + shape.touched * cost.row_offset) * hidden * (shape.width + cost.width_offset) / rate;
+  const double first = cost.wave * 2 * kTile * kTile * hidden * machine.units / rate;
+  const double memory = shape.touched * hidden * shape.width * shape.weight_bytes / (cost.memory_efficiency * machine.bandwidth);
+  const double traffic = cost.traffic * shape.rows * (2 * shape.hidden + 3 * shape.width) * 2 / machine.bandwidth;
+  return cost.floor.count() + cost.per_expert.count() * shape.touched + cost.per_token.count() * tokens +
+         norm(std::hypot(waves, first), memory, cost.norm) + traffic;
+}
+
+std::vector<double> choice_probabilities(std::size_t count, double per_token, double skew) {
+  std::vector<double> chosen(count);
+  std::size_t certain = 0;
+  while (true) {
+    double weight = 0;
+    for (std::size_t i = certain; i < count; ++i) weight += std::pow(static_cast<double>(i) + 1, -skew);
+    const double scale = (per_token - static_cast<double>(certain)) / weight;
+    for (std::size_t i = certain; i < count; ++i) chosen[i] = scale * std::pow(static_cast<double>(i) + 1, -skew);
+    if (certain == count || chosen[certain] <= 1) return chosen;
+    chosen[certain++] = 1;
+  }
+}
+
+std::vector<double> busiest_rank(const std::vector<double>& probabilities, std::size_t ranks) {
+  constexpr std::uint64_t kDeals = 9;
+  check(ranks >= 1 && probabilities.size() % ranks == 0, "ranks that do not divide the experts");
+  if (ranks == 1) return probabilities;
+  const std::size_t own = probabilities.size() / ranks;
+  std::vector<std::pair<double, std::vector<double>>> busiest;
+  for (std::uint64_t deal = 0; deal < kDeals; ++deal) {
+    std::vector<std::pair<std::uint64_t, double>> order;
+    for (std::size_t i = 0; i < probabilities.size(); ++i)
+      order.emplace_back(RandomStream(0, "placement of experts", deal, i).bits(), probabilities[i]);
+    std::sort(order.begin(), order.end());
+    std::pair<double, std::vector<double>> most{-1, {}};
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      std::vector<double> mine;
+      double sum = 0;
+      for (std::size_t i = rank * own; i < (rank + 1) * own; ++i) {
+        mine.push_back(order[i].second);
+        sum += order[i].second;
+      }
+      if (sum > most.first) most = {sum, std::move(mine)};
+    }
+    busiest.push_back(std::move(most));
+  }
+  std::sort(busiest.begin(), busiest.end());
+  return busiest[kDeals / 2].second;
 }
 
 double touched_experts(std::span<const double> probabilities, double tokens) {
@@ -49,23 +97,34 @@ double touched_experts(std::span<const double> probabilities, double tokens) {
   return touched;
 }
 
-double seconds_per_key(const spec::DecodeAttentionCost& cost, const Machine& machine, const KeyWork& key) {
-  const double memory = key.bytes / (cost.memory_efficiency * machine.bandwidth);
-  if (cost.compute_efficiency <= 0) return memory;
-  return norm(memory, key.flops / (cost.compute_efficiency * machine.peak), 3);
+DecodeLaw decode_law(const spec::DecodeAttentionCost& cost, const Machine& machine, const DecodeShape& shape) {
+  constexpr double kWidth = 128;
+  const double wide = shape.width / kWidth;
+  const double memory = shape.key_bytes / (cost.memory_efficiency * machine.bandwidth);
+  double compute = 0;
+  if (cost.compute_efficiency > 0)
+    compute = shape.key_flops * (shape.heads + cost.query_rows * shape.kv_heads) * std::pow(std::max(1.0, wide), cost.wide_head) /
+              (cost.compute_efficiency * machine.peak);
+  DecodeLaw law;
+  law.floor = cost.floor.count() + cost.width_floor.count() * wide;
+  law.rate = norm(memory, compute, 3);
+  law.wasted = law.rate * cost.tile_keys;
+  law.block = cost.per_head.count() * (1 + cost.head_width * (wide - 1)) * shape.kv_heads + cost.per_query.count() * shape.heads;
+  law.ramp = cost.ramp.count();
+  return law;
 }
 
-double decode_floor(const spec::DecodeAttentionCost& cost, double sequences, double kv_heads) {
-  return cost.floor.count() + cost.per_head.count() * sequences * kv_heads;
-}
-
-double prefill_attention(const spec::PrefillAttentionCost& cost, const Machine& machine, const PrefillShape& shape, double tokens,
-                         double pairs, double longest) {
+double prefill_attention(const spec::PrefillAttentionCost& cost, const Machine& machine, const PrefillShape& shape,
+                         const PrefillWork& work) {
   const double d = shape.head_dim;
-  const double work = 4 * shape.heads * d * (pairs + tokens * cost.tile_waste / 2) + cost.row * 4 * d * 128 * longest * machine.units;
-  const double narrow = 1 + cost.narrow_head * std::max(0.0, 128 / d - 1);
-  const double traffic = cost.traffic * tokens * (2 * shape.heads * d + 2 * shape.kv_heads * d) * 2 / machine.bandwidth;
-  return cost.floor.count() + work / (cost.compute_efficiency * machine.peak) * narrow + traffic;
+  const double rate = cost.compute_efficiency * machine.peak;
+  double pairs = work.pairs + (work.tokens + cost.sequence_rows * work.sequences) * cost.tile_waste / 2;
+  if (work.windowed) pairs += work.tokens * cost.window_waste;
+  const double all = 4 * shape.heads * d * pairs / rate;
+  const double row = cost.row * 4 * d * 128 * work.longest * machine.units / rate;
+  const double narrow = 1 + cost.narrow_head * (128 / d - 1);
+  const double traffic = cost.traffic * work.tokens * 2 * shape.kv_heads * d * 2 / machine.bandwidth;
+  return cost.floor.count() + std::sqrt(all * all + row * row) * narrow + traffic + cost.per_token.count() * work.tokens;
 }
 
 double all_reduce(const spec::AllReduceCost& cost, double payload) {

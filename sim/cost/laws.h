@@ -2,9 +2,10 @@
 // comments of each give its form. One call is one kernel (or one group of kernels measured as one) on one rank.
 #pragma once
 
-#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "sim/base/units.h"
 #include "sim/spec/device.h"
@@ -19,7 +20,7 @@ struct Machine {
 };
 
 // Product of m x k activations with k x n weights, "tiled waves":
-//   rows = (1 - al) (m + mh) + al 128 ceil(m / 128)                   tiles of 128 rows, as far as the kernels cannot avoid them
+//   rows = (1 - al) m + al 128 ceil(m / 128)                          tiles of 128 rows, as far as the kernels cannot avoid them
 //   full = 2 rows n (k + ka) / (e P) (1 + th m / (m + 16384))         all units busy; clocks sag in long products
 //   first = s 2 128 128 (k + ka) S / (e P) min(1, m / 128)^be         one tile alone takes this long however few there are
 //   compute = (full^r + first^r)^(1/r), more by un for m > 256 that is no multiple of 16
@@ -27,55 +28,67 @@ struct Machine {
 //   t = t0 + (compute^q + memory^q)^(1/q) + ac 2 m k / BW             activations are quantised before the product
 double gemm(const spec::GemmCost& cost, const Machine& machine, double m, double k, double n, double weight_bytes);
 
-// Routed experts of one layer on one rank, for `tokens` tokens of the whole group.
+// Routed experts of one layer on the busiest rank, for `tokens` tokens of the whole group.
 struct ExpertShape {
   double hidden = 0;
   double width = 0;         // per rank
-  double per_token = 0;     // k
-  double ranks = 1;         // that share out whole experts
+  double rows = 0;          // pairs of a token and an expert on this rank
   double touched = 0;       // experts of this rank that any token chose
   double weight_bytes = 1;  // per weight
 };
-//   rows = T k / ranks * (1 + im * skew * (1 + log2 ranks))
-//   t = t0 + pe * touched + ct * T + ((2 (rows + touched mh) 3 h f / (e P))^q + (touched 3 h f wb / (eb BW))^q)^(1/q)
-double experts(const spec::ExpertsCost& cost, const Machine& machine, const ExpertShape& shape, double tokens, double skew);
+//   compute = ((2 (rows + touched mh) 3 h (f + fa) / (e P))^2 + (s 2 128 128 3 h S / (e P))^2)^(1/2)
+//   t = t0 + pe touched + ct T + (compute^q + (touched 3 h f wb / (eb BW))^q)^(1/q) + ac rows (2 h + 3 f) 2 / BW
+double experts(const spec::ExpertsCost& cost, const Machine& machine, const ExpertShape& shape, double tokens);
 
+// How likely a token chooses each of `count` experts: in proportion to i^-skew, scaled so that the expected number of choices is
+// `per_token`; what would pass certainty goes to the others.
+std::vector<double> choice_probabilities(std::size_t count, double per_token, double skew);
+// The experts of the rank with the most choices when experts are dealt to `ranks` without regard to their popularity: a middling one of
+// several keyed random deals. Requires that the ranks divide the experts.
+std::vector<double> busiest_rank(const std::vector<double>& probabilities, std::size_t ranks);
 // Expected number of experts that `tokens` tokens touch: the sum over experts of 1 - (1 - p)^tokens.
 double touched_experts(std::span<const double> probabilities, double tokens);
 
-// What attention does for one cached key in one layer on one rank.
-struct KeyWork {
-  double bytes = 0;
-  double flops = 0;
+// What decode attention reads and multiplies, one layer on one rank: queries of `heads` heads over `kv_heads` sets of keys.
+struct DecodeShape {
+  double heads = 0;
+  double kv_heads = 0;
+  double width = 128;    // of a head
+  double key_bytes = 0;  // of all KV heads, a token
+  double key_flops = 0;  // of one query head, a key
 };
-// Seconds a key: cube-norm of memory and compute. Memory and compute both grow with the keys, so one rate serves any number of them.
-double seconds_per_key(const spec::DecodeAttentionCost& cost, const Machine& machine, const KeyWork& key);
-// Decode attention of one layer apart from the keys: t0 + a * sequences * kv_heads.
-double decode_floor(const spec::DecodeAttentionCost& cost, double sequences, double kv_heads);
-// log2(x) for x >= 1 to 0.01, from the bits of x: the same on every machine, and a step that is otherwise a few additions can afford it.
-// Between powers of two: m + 0.3436 m (1 - m) for a mantissa 1 + m. Continuous and rising.
-inline double rough_log2(double x) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
-  const double exponent = static_cast<double>(static_cast<std::int64_t>(bits >> 52) - 1023);
-  const double m = std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u) - 1;
-  return exponent + m + 0.3436 * m * (1 - m);
-}
-// The part of a step that grows with the contexts of its decodes, over all layers:
-//   rate * keys + lg * log2(1 + keys / sequences / 256), once for layers that read every key and once for those that read a limited number.
+// The law for one shape, reduced to what a step needs:
+//   rate = cube norm of key_bytes / (eb BW) and key_flops (heads + R kv_heads) max(1, width / 128)^wd / (ec P)    seconds a key
+//   read = rate (keys + T sequences),  blocks = (a (1 + lw (width / 128 - 1)) kv_heads + aq heads) sequences
+//   t = t0 + tw width / 128 + (read^2 + blocks^2)^(1/2) + read ramp / (read + ramp)
+// Blocks start while others read; the pipeline of a long read takes `ramp` to fill, a short one reaches half the rate.
+struct DecodeLaw {
+  double floor = 0;
+  double rate = 0;    // seconds a key
+  double wasted = 0;  // seconds of reading in vain, a sequence
+  double block = 0;   // seconds of starting blocks, a sequence
+  double ramp = 0;
+  // Seconds apart from the floor, for sequences that read so many keys together.
+  double at(double sequences, double keys) const {
+    const double read = rate * keys + wasted * sequences;
+    const double blocks = block * sequences;
+    const double seconds = std::sqrt(read * read + blocks * blocks);
+    return ramp > 0 ? seconds + read * ramp / (read + ramp) : seconds;
+  }
+};
+DecodeLaw decode_law(const spec::DecodeAttentionCost& cost, const Machine& machine, const DecodeShape& shape);
+// The part of a step that grows with the contexts of its decodes, over all layers: those that read every key, those that read a limited
+// number, and the scan of an index.
 struct DecodeGrowth {
-  double rate = 0;      // seconds a key
-  double doubling = 0;  // seconds a doubling
-  double limited_rate = 0;
-  double limited_doubling = 0;
-  bool limited = false;
+  DecodeLaw law;
+  double layers = 0;
+  double limited_layers = 0;
+  double scan = 0;  // seconds a key, all layers
 
-  // What at() wants to know of the sequences: 1 / (256 sequences). Without any there are no keys either, and 0 does.
-  static double share(std::int64_t sequences) { return sequences > 0 ? 1 / (256 * static_cast<double>(sequences)) : 0; }
-  // Seconds for so many keys: all, and limited ones.
-  double at(double share, double keys, double limited_keys) const {
-    const double seconds = rate * keys + doubling * rough_log2(1 + keys * share);
-    if (!limited) return seconds;
-    return seconds + (limited_rate * limited_keys + limited_doubling * rough_log2(1 + limited_keys * share));
+  double at(double sequences, double keys, double limited_keys) const {
+    if (sequences <= 0) return 0;
+    const double seconds = scan * keys + layers * law.at(sequences, keys);
+    return limited_layers > 0 ? seconds + limited_layers * law.at(sequences, limited_keys) : seconds;
   }
 };
 
@@ -85,10 +98,18 @@ struct PrefillShape {
   double kv_heads = 0;
   double head_dim = 0;
 };
-//   t = t0 + (4 H d (pairs + tokens T / 2) + ka 4 d 128 longest S) / (e P) * (1 + dk max(0, 128 / d - 1)) + ck tokens (2 H d + 2 K d) 2 /
-//   BW
-double prefill_attention(const spec::PrefillAttentionCost& cost, const Machine& machine, const PrefillShape& shape, double tokens,
-                         double pairs, double longest);
+struct PrefillWork {
+  double sequences = 0;
+  double tokens = 0;
+  double pairs = 0;       // of a query and a key it sees
+  double longest = 0;     // context of the longest row
+  bool windowed = false;  // the pairs are limited by a window
+};
+//   work = 4 H d (pairs + (tokens + sr sequences) T / 2 + wT tokens, with a window) / (e P)
+//   row = ka 4 d 128 longest S / (e P)
+//   t = t0 + (work^2 + row^2)^(1/2) (1 + dk (128 / d - 1)) + ck tokens 2 K d 2 / BW + ct tokens
+double prefill_attention(const spec::PrefillAttentionCost& cost, const Machine& machine, const PrefillShape& shape,
+                         const PrefillWork& work);
 
 // t0 + c sqrt(x) + x / bus, x = payload * 2 (n - 1) / n.
 double all_reduce(const spec::AllReduceCost& cost, double payload);

@@ -63,53 +63,40 @@ void StepCost::State::set_attention(const spec::Model& model, const spec::Device
   attention_machine_ = machine(device, spec::Format::bf16);
   decode = latent ? *device.costs.decode_latent[kv] : *device.costs.decode_attention[kv];
   prefill_ = latent ? *device.costs.prefill_latent[kv] : *device.costs.prefill_attention[kv];
-  kv_heads_ = real(spec::kv_heads_per_rank(model, deployment.tensor));
-  KeyWork key;
+  DecodeShape shape;
   if (latent) {
     // Decoding absorbs the expansion into the query: one latent vector is read for all heads (scores over latent + rope, values over
     // latent). Prefill expands keys and values: nope + rope numbers for scores, value_dim for outputs.
-    key = {real(a.latent + a.rope_dim) * bytes, 2 * heads * real(2 * a.latent + a.rope_dim)};
+    shape = {heads, 1, 128, real(a.latent + a.rope_dim) * bytes, 2 * real(2 * a.latent + a.rope_dim)};
     prefill_shape_ = {heads, heads, real(a.nope_dim + a.rope_dim + a.value_dim) / 2};
   } else {
-    key = {2 * kv_heads_ * real(a.head_dim) * bytes, 4 * heads * real(a.head_dim)};
-    prefill_shape_ = {heads, kv_heads_, real(a.head_dim)};
+    const double kv_heads = real(spec::kv_heads_per_rank(model, deployment.tensor));
+    shape = {heads, kv_heads, real(a.head_dim), 2 * kv_heads * real(a.head_dim) * bytes, 4 * real(a.head_dim)};
+    prefill_shape_ = {heads, kv_heads, real(a.head_dim)};
   }
   full_layers_ = real(a.full_layers());
   limited_layers_ = real(a.windowed_layers + a.sparse_layers);
   key_limit_ = real(a.key_limit());
   index_layers_ = real(a.sparse_layers);
-  const double rate = seconds_per_key(decode, attention_machine_, key);
-  const double scan = real(a.index_per_token.value) / (decode.memory_efficiency * attention_machine_.bandwidth);
-  growth = {full_layers_ * rate + scan, full_layers_ * decode.per_doubling.count(), limited_layers_ * rate,
-            limited_layers_ * decode.per_doubling.count(), limited_layers_ > 0};
+  windowed_ = a.windowed_layers > 0;
+  growth.law = decode_law(decode, attention_machine_, shape);
+  growth.layers = full_layers_;
+  growth.limited_layers = limited_layers_;
+  growth.scan = real(a.index_per_token.value) / (decode.memory_efficiency * attention_machine_.bandwidth);
   index_pair_rate_ = index_layers_ * 2 * real(a.index_heads * a.index_dim) / (prefill_.compute_efficiency * attention_machine_.peak);
 }
 
-// Expert i of n is chosen in proportion to i^-skew, scaled so that the expected number of choices is per_token; what would pass certainty
-// goes to the others.
 void StepCost::State::set_experts(const spec::Model& model, const spec::Device& device) {
   if (!model.experts) return;
   experts_cost_ = device.experts(deployment.expert_weights);
   experts_machine_ = machine(device, experts_cost_.math);
-  skew_ = device.costs.routing_skew;
   expert_layers_ = real(model.experts->layers);
   const ExpertsPerRank own = experts_per_rank(model, deployment);
-  expert_shape_ = {real(model.hidden),
-                   real(own.width),
-                   real(model.experts->per_token),
-                   real(deployment.expert_ranks),
-                   0,
-                   spec::bytes_per_number(deployment.expert_weights)};
-  chosen_.resize(static_cast<std::size_t>(model.experts->count));
-  std::size_t certain = 0;
-  while (true) {
-    double weight = 0;
-    for (std::size_t i = certain; i < chosen_.size(); ++i) weight += std::pow(real(static_cast<std::int64_t>(i) + 1), -skew_);
-    const double scale = (real(model.experts->per_token) - static_cast<double>(certain)) / weight;
-    for (std::size_t i = certain; i < chosen_.size(); ++i) chosen_[i] = scale * std::pow(real(static_cast<std::int64_t>(i) + 1), -skew_);
-    if (certain == chosen_.size() || chosen_[certain] <= 1) return;
-    chosen_[certain++] = 1;
-  }
+  expert_shape_ = {real(model.hidden), real(own.width), 0, 0, spec::bytes_per_number(deployment.expert_weights)};
+  const std::vector<double> chosen =
+      choice_probabilities(static_cast<std::size_t>(model.experts->count), real(model.experts->per_token), device.costs.routing_skew);
+  chosen_ = busiest_rank(chosen, static_cast<std::size_t>(deployment.expert_ranks));
+  for (const double p : chosen_) rows_per_token_ += p;
 }
 
 // Bytes of a token in one layer: 2 * (10 hidden + 3 feed-forward + 2 query width). Expert layers activate inside their own kernels.
@@ -148,8 +135,9 @@ void StepCost::State::add_dense(double tokens, LinearParts& parts) const {
 void StepCost::State::add_experts(double tokens, LinearParts& parts) const {
   if (expert_layers_ <= 0) return;
   ExpertShape shape = expert_shape_;
-  shape.touched = touched_experts(chosen_, tokens) / expert_shape_.ranks;
-  parts.experts = expert_layers_ * experts(experts_cost_, experts_machine_, shape, tokens, skew_);
+  shape.rows = tokens * rows_per_token_;
+  shape.touched = touched_experts(chosen_, tokens);
+  parts.experts = expert_layers_ * experts(experts_cost_, experts_machine_, shape, tokens);
   parts.status[static_cast<std::size_t>(experts_cost_.origin.status)] += parts.experts;
 }
 
@@ -192,18 +180,21 @@ double StepCost::State::prefill(const StepSums& sums) const {
   const double tokens = real(sums.prefill_tokens);
   const double longest = real(sums.longest_prefill);
   double seconds = 0;
-  if (full_layers_ > 0)
-    seconds += full_layers_ * prefill_attention(prefill_, attention_machine_, prefill_shape_, tokens, sums.prefill_pairs, longest);
-  if (limited_layers_ > 0)
-    seconds += limited_layers_ * prefill_attention(prefill_, attention_machine_, prefill_shape_, tokens, sums.prefill_windowed_pairs,
-                                                   longest < key_limit_ ? longest : key_limit_);
+  PrefillWork work{real(sums.prefill_sequences), tokens, sums.prefill_pairs, longest, false};
+  if (full_layers_ > 0) seconds += full_layers_ * prefill_attention(prefill_, attention_machine_, prefill_shape_, work);
+  if (limited_layers_ > 0) {
+    work.pairs = sums.prefill_windowed_pairs;
+    work.longest = longest < key_limit_ ? longest : key_limit_;
+    work.windowed = windowed_;
+    seconds += limited_layers_ * prefill_attention(prefill_, attention_machine_, prefill_shape_, work);
+  }
   if (index_layers_ > 0) seconds += index_layers_ * prefill_.floor.count() + index_pair_rate_ * sums.prefill_pairs;
   return seconds;
 }
 
 double StepCost::State::decode_fixed(double sequences) const {
   if (sequences <= 0) return 0;
-  return (full_layers_ + limited_layers_) * decode_floor(decode, sequences, kv_heads_) + index_layers_ * decode.floor.count();
+  return (full_layers_ + limited_layers_) * growth.law.floor + index_layers_ * decode.floor.count();
 }
 
 double StepCost::State::on_device(const StepSums& sums) {
@@ -221,8 +212,7 @@ StepCost::StepCost(StepCost&&) noexcept = default;
 Seconds StepCost::price(const StepSums& sums) {
   if (sums.tokens <= 0) return Seconds{0};
   State& s = *state_;
-  const double device =
-      s.on_device(sums) + s.growth.at(DecodeGrowth::share(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
+  const double device = s.on_device(sums) + s.growth.at(real(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
   return Seconds{with_host(device, s.host_time(sums), s.host.overlaps)};
 }
 
@@ -231,7 +221,7 @@ Breakdown StepCost::breakdown(const StepSums& sums) {
   if (sums.tokens <= 0) return result;
   State& s = *state_;
   const double on_device =
-      s.on_device(sums) + s.growth.at(DecodeGrowth::share(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
+      s.on_device(sums) + s.growth.at(real(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
   const auto add = [&](Component component, double seconds, spec::Status status) {
     result.component[static_cast<std::size_t>(component)] += Seconds{seconds};
     result.status[static_cast<std::size_t>(status)] += Seconds{seconds};
@@ -245,8 +235,7 @@ Breakdown StepCost::breakdown(const StepSums& sums) {
   add(Component::prefill_attention, s.prefill(sums), s.prefill_status());
   const double sequences = real(sums.decode_sequences);
   add(Component::decode_attention,
-      s.decode_fixed(sequences) +
-          s.growth.at(DecodeGrowth::share(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed)),
+      s.decode_fixed(sequences) + s.growth.at(real(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed)),
       s.decode.origin.status);
   add(Component::head, s.head_gemm(real(sums.sampled)), s.head_status());
   add(Component::head, s.sampling(real(sums.sampled)), s.sampler_status());
@@ -261,7 +250,7 @@ DecodeRun::DecodeRun(StepCost& cost, const StepSums& first, std::int64_t windowe
       windowed_(first.decode_windowed),
       context_growth_(first.decode_sequences),
       windowed_growth_(windowed_growth),
-      share_(DecodeGrowth::share(first.decode_sequences)),
+      sequences_(real(first.decode_sequences)),
       overlaps_(cost.state_->host.overlaps) {
   check(first.tokens == first.decode_sequences && first.tokens > 0 && first.prefill_tokens == 0 && first.admissions == 0,
         "a run of decodes that holds something else");

@@ -60,7 +60,7 @@ class DecodeRun {
   DecodeRun(StepCost& cost, const StepSums& first, std::int64_t windowed_growth);
   // The price of the present step; moves on to the next.
   Seconds next() {
-    const double device = fixed_ + growth_.at(share_, static_cast<double>(context_), static_cast<double>(windowed_));
+    const double device = fixed_ + growth_.at(sequences_, static_cast<double>(context_), static_cast<double>(windowed_));
     context_ += context_growth_;
     windowed_ += windowed_growth_;
     return Seconds{with_host(device, host_, overlaps_)};
@@ -72,7 +72,7 @@ class DecodeRun {
   std::int64_t windowed_;
   std::int64_t context_growth_;
   std::int64_t windowed_growth_;
-  double share_;
+  double sequences_;
   double fixed_ = 0;  // everything on the device that does not depend on the contexts
   double host_ = 0;
   bool overlaps_;

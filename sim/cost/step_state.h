@@ -76,9 +76,9 @@ struct StepCost::State {
   spec::ExpertsCost experts_cost_;
   Machine experts_machine_;
   ExpertShape expert_shape_;
-  std::vector<double> chosen_;  // probability that a token chooses an expert
+  std::vector<double> chosen_;  // probability that a token chooses an expert, for those of the busiest rank
+  double rows_per_token_ = 0;   // their sum
   double expert_layers_ = 0;
-  double skew_ = 0;
 
   spec::SmallKernelCost small_cost_;
   double small_bytes_ = 0;  // a token, all layers
@@ -91,10 +91,10 @@ struct StepCost::State {
   Machine attention_machine_;
   spec::PrefillAttentionCost prefill_;
   PrefillShape prefill_shape_;
-  double kv_heads_ = 0;
   double full_layers_ = 0;
   double limited_layers_ = 0;  // by a window or a choice of keys
   double key_limit_ = 0;
+  bool windowed_ = false;
   double index_layers_ = 0;
   double index_pair_rate_ = 0;  // seconds a query-key pair, all sparse layers
 

@@ -19,7 +19,6 @@ struct GemmCost {
   double compute_efficiency = 1;  // e, of peak
   double memory_efficiency = 1;   // eb, of bandwidth
   double norm = 1;                // q: how sharply compute and memory take over from each other
-  double row_offset = 0;          // mh: rows added to m
   double row_tile = 0;            // al: share in which rows are rounded up to tiles of 128
   double wave = 0;                // s: time of the only wave of a small product, in tiles of 128 x 128
   double wave_norm = 1;           // r: how sharply that wave and full waves take over from each other
@@ -36,10 +35,16 @@ struct GemmCost {
 // Attention of decoding sequences over their cached KV, one layer.
 struct DecodeAttentionCost {
   Seconds floor{};                // t0
+  Seconds width_floor{};          // tw, more of it for each 128 of head width
   double memory_efficiency = 1;   // eb
   double compute_efficiency = 0;  // ec, of 16-bit peak; 0: compute never binds
-  Seconds per_head{};             // a, per sequence and KV head
-  Seconds per_doubling{};         // lg, times log2(1 + context / 256): the reduction over KV splits
+  double query_rows = 0;          // R: rows multiplied beside the query heads of a KV head, filling up a tile
+  double wide_head = 0;           // wd: multiplying heads wider than 128 costs (width / 128)^wd more
+  Seconds per_head{};             // a, per sequence and KV head: starting and ending a block
+  double head_width = 0;          // lw: share of `a` that grows with head width / 128
+  Seconds per_query{};            // aq, per sequence and query head
+  Seconds ramp{};                 // what a long read loses before all of it is in flight
+  double tile_keys = 0;           // T: keys read in vain by every sequence
   FitRecord fit;
   Origin origin;
 };
@@ -49,9 +54,12 @@ struct PrefillAttentionCost {
   Seconds floor{};                // t0, per launch
   double compute_efficiency = 1;  // e, of 16-bit peak
   double row = 0;                 // ka: weight of the longest block row, the critical path of a small grid
-  double tile_waste = 0;          // T: keys lost per query to tiles
-  double narrow_head = 0;         // dk: extra for heads narrower than 128
-  double traffic = 0;             // ck: passes over queries, keys, values and outputs
+  double tile_waste = 0;          // T: keys lost per query to tiles, doubled
+  double sequence_rows = 0;       // sr: queries lost per chunk to tiles
+  double narrow_head = 0;         // dk: of the time of heads of 128, the share that is alike for all widths
+  double window_waste = 0;        // wT: keys lost per query at the edge of a window
+  double traffic = 0;             // ck: passes over keys and values
+  Seconds per_token{};            // ct: writing a token's keys and values
   FitRecord fit;
   Origin origin;
 };
@@ -64,9 +72,11 @@ struct ExpertsCost {
   double memory_efficiency = 1;   // eb
   double norm = 1;                // q
   double row_offset = 0;          // mh: rows added per touched expert
+  double width_offset = 0;        // fa: columns added to the width
+  double wave = 0;                // s: time of the only wave of a small product, in tiles of 128 x 128
+  double traffic = 0;             // ac: passes over the activations of the rows
   Seconds per_expert{};           // pe, per touched expert
-  Seconds per_token{};            // ct
-  double imbalance = 0;           // im: rows of the busiest rank grow by im * skew * (1 + log2 ranks)
+  Seconds per_token{};            // ct, per token of the group
   FitRecord fit;
   Origin origin;
 };
@@ -85,7 +95,7 @@ struct AllReduceCost {
 struct SmallKernelCost {
   Seconds floor{};  // each
   double per_layer = 0;
-  double memory_efficiency = 1;
+  double memory_efficiency = 1;  // beyond 1 where activations stay in the last cache
   FitRecord fit;
   Origin origin;
 };

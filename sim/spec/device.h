@@ -28,6 +28,7 @@ struct Device {
   struct Memory {
     Bytes capacity{};  // usable: what the driver reports
     Bandwidth bandwidth{};
+    Bytes cache{};  // last one before memory; 0: not stated
     Origin origin;
   } memory;
   struct Compute {

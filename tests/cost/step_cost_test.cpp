@@ -163,7 +163,8 @@ TEST_CASE("more bandwidth, arithmetic or link never takes more time, and each he
       CHECK(price(linked, sums) <= price(device, sums));
     }
     CHECK(price(wide, decodes(64, 30'000)) < 0.75 * price(device, decodes(64, 30'000)));
-    CHECK(price(quick, prefill(0, 8192)) < 0.8 * price(device, prefill(0, 8192)));
+    // Quantising activations to 8 bits is a pass through memory, which faster arithmetic does not shorten.
+    CHECK(price(quick, prefill(0, 8192)) < (setting.weights == Format::fp8 ? 0.85 : 0.8) * price(device, prefill(0, 8192)));
     if (setting.tensor > 1) CHECK(price(linked, prefill(0, 8192)) < price(device, prefill(0, 8192)));
   }
 }

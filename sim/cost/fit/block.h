@@ -22,8 +22,9 @@ void require_enough(std::size_t rows, std::size_t shapes, std::size_t basic, con
 // The range of a measure over the rows.
 spec::Range range_of(const std::vector<Timing>& rows, Measure measure);
 
+// Fits the law to the samples and fills the block; returns the coefficients.
 template <class Case>
-void complete(Block& block, const Law<Case>& law, const std::vector<Sample<Case>>& samples, const Mark& place) {
+std::vector<double> complete(Block& block, const Law<Case>& law, const std::vector<Sample<Case>>& samples, const Mark& place) {
   std::vector<std::uint64_t> shape;
   for (const Sample<Case>& sample : samples) shape.push_back(sample.shape);
   std::size_t shapes = 0;
@@ -36,6 +37,7 @@ void complete(Block& block, const Law<Case>& law, const std::vector<Sample<Case>
   for (std::size_t i = 0; i < fitted.values.size(); ++i)
     if (i < law.basic || fitted.values[i] != law.neutral[i])
       block.values.emplace_back(law.coefficients[i].key, written(law.coefficients[i].notation, fitted.values[i]));
+  return fitted.values;
 }
 
 }  // namespace marea::cost

@@ -15,8 +15,6 @@ namespace marea::cost {
 
 namespace {
 
-using Group = std::tuple<Operation, int, int>;  // operation, format (or -1), format of KV (or -1)
-
 int number(const std::optional<spec::Format>& format) { return format ? static_cast<int>(spec::at(*format)) : -1; }
 
 // Of the rows of one case the best: captured before eager, then the fastest.
@@ -68,15 +66,74 @@ std::string record_text(const spec::FitRecord& record) {
 
 }  // namespace
 
+namespace {
+
+// Rows that are fitted together.
+struct Group {
+  Operation operation;
+  int format;  // -1: it does not matter
+  int kv;
+  double ranks;
+  auto operator<=>(const Group&) const = default;
+};
+
+Group group_of(const Timing& row) {
+  switch (row.operation) {
+    case Operation::gemm:
+    case Operation::experts:
+      return {row.operation, number(row.format), -1, 0};
+    case Operation::all_reduce:
+      return {row.operation, -1, -1, row[Measure::ranks]};
+    case Operation::small_kernels:
+      return {row.operation, -1, -1, 0};
+    default:
+      return {row.operation, -1, number(row.kv), 0};
+  }
+}
+
+Block fit(const Group& group, const std::vector<Timing>& rows, const spec::Device& device, const ProductLaw& products, const Mark& place) {
+  switch (group.operation) {
+    case Operation::decode_attention:
+    case Operation::decode_latent:
+      return fit_decode(rows, device, products, place);
+    case Operation::prefill_attention:
+    case Operation::prefill_latent:
+      return fit_prefill(rows, device, products, place);
+    case Operation::experts:
+      return fit_experts(rows, device, place);
+    case Operation::all_reduce:
+      return fit_all_reduce(rows, place);
+    default:
+      return fit_small_kernels(rows, device, place);
+  }
+}
+
+bool has_law(Operation operation) { return operation <= Operation::all_reduce || operation == Operation::small_kernels; }
+
+}  // namespace
+
 Calibration calibrate(const Timings& timings, const spec::Device& device, const Mark& place) {
   std::map<Group, std::vector<Timing>> groups;
-  for (const Timing& row : timings.rows) groups[{row.operation, number(row.format), number(row.kv)}].push_back(row);
+  bool whole_blocks = false;
+  for (const Timing& row : timings.rows) {
+    if (has_law(row.operation)) groups[group_of(row)].push_back(row);
+    whole_blocks = whole_blocks || row.with_products;
+  }
   Calibration calibration;
   calibration.name = calibration.device = device.name;
+  ProductLaw products;
   for (auto& [group, rows] : groups) {
     const std::vector<Timing> used = distinct(std::move(rows));
-    if (std::get<0>(group) != Operation::gemm) continue;
-    Block block = fit_gemm(used, device, place);
+    Block block;
+    if (group.operation == Operation::gemm) {
+      FittedGemm fitted = fit_gemm(used, device, place);
+      if (group.format == static_cast<int>(spec::Format::bf16)) products = fitted.law;
+      block = std::move(fitted.block);
+    } else {
+      if (whole_blocks && !products)
+        throw ConfigError(place, "", "latent attention blocks hold their dense products; give the table of 16-bit products as well");
+      block = fit(group, used, device, products, place);
+    }
     block.source = source_of(used, timings);
     calibration.blocks.push_back(std::move(block));
   }
@@ -100,9 +157,14 @@ std::string to_yaml(const Calibration& calibration) {
   for (const Block& block : calibration.blocks) {
     if (block.law != law) text += fmt::format("  {}:\n", block.law);
     law = block.law;
-    text += fmt::format("    {}:\n", block.format);
-    for (const auto& [key, value] : block.values) text += fmt::format("      {}: {}\n", key, value);
-    text += fmt::format("      status: {}\n      source: {}\n      fit: {}\n", spec::name(block.status), source(block),
+    const bool listed = law == "all_reduce";
+    std::string indent = block.format.empty() ? "    " : "      ";
+    if (listed)
+      text += fmt::format("    - ranks: {}\n", block.format);
+    else if (!block.format.empty())
+      text += fmt::format("    {}:\n", block.format);
+    for (const auto& [key, value] : block.values) text += fmt::format("{}{}: {}\n", indent, key, value);
+    text += fmt::format("{0}status: {1}\n{0}source: {2}\n{0}fit: {3}\n", indent, spec::name(block.status), source(block),
                         record_text(block.record));
   }
   return text;

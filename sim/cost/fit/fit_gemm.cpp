@@ -63,7 +63,7 @@ Law<Product> gemm_law(const Machine& machine, spec::Format weights, spec::Format
 
 }  // namespace
 
-Block fit_gemm(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place) {
+FittedGemm fit_gemm(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place) {
   using M = Measure;
   check(!rows.empty() && rows.front().format.has_value(), "dense products without rows or format");
   const spec::Format weights = *rows.front().format;
@@ -83,8 +83,9 @@ Block fit_gemm(const std::vector<Timing>& rows, const spec::Device& device, cons
     for (const auto& [extent, measure] :
          {std::pair{spec::Extent::m, M::m}, std::pair{spec::Extent::n, M::n}, std::pair{spec::Extent::k, M::k}})
       block.record.ranges[static_cast<std::size_t>(extent)] = range_of(used, measure);
-  complete(block, gemm_law(machine_of(device, math), weights, math), samples, place);
-  return block;
+  const Law<Product> law = gemm_law(machine_of(device, math), weights, math);
+  const auto fitted = law.with(complete(block, law, samples, place));
+  return {std::move(block), [fitted](double m, double k, double n) { return fitted({m, k, n}); }};
 }
 
 }  // namespace marea::cost

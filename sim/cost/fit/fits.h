@@ -1,6 +1,7 @@
 // Fits of single laws to the rows that belong to them, each giving one block of a calibration.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,20 @@ struct Block {
   spec::FitRecord record;
 };
 
+// Seconds of a 16-bit product of m x k with k x n, as fitted before: for whole blocks whose time holds their products.
+using ProductLaw = std::function<double(double m, double k, double n)>;
+
 // Each takes rows of its own operation, one format (or number of ranks) and no case twice. Throws ConfigError at `place` when there are too
 // few rows or shapes.
-Block fit_gemm(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place);
+struct FittedGemm {
+  Block block;
+  ProductLaw law;
+};
+FittedGemm fit_gemm(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place);
+Block fit_decode(const std::vector<Timing>& rows, const spec::Device& device, const ProductLaw& products, const Mark& place);
+Block fit_prefill(const std::vector<Timing>& rows, const spec::Device& device, const ProductLaw& products, const Mark& place);
+Block fit_experts(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place);
+Block fit_all_reduce(const std::vector<Timing>& rows, const Mark& place);
+Block fit_small_kernels(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place);
 
 }  // namespace marea::cost

@@ -18,9 +18,10 @@ std::string_view name(Operation operation) {
 
 std::string_view name(Measure measure) {
   static constexpr std::array<std::string_view, kMeasures> names{
-      "m",      "n",        "k",        "batch",     "tokens", "context", "heads",  "kv_heads", "head_dim",     "window",
-      "latent", "rope_dim", "nope_dim", "value_dim", "hidden", "experts", "chosen", "width",    "expert_ranks", "tensor_ranks",
-      "skew",   "ranks",    "bytes",    "block",     "graph",  "noise"};
+      "m",        "n",      "k",      "batch",        "tokens",       "context",   "heads",   "kv_heads",
+      "head_dim", "window", "latent", "rope_dim",     "nope_dim",     "value_dim", "hidden",  "query_rank",
+      "experts",  "chosen", "width",  "expert_ranks", "tensor_ranks", "skew",      "touched", "rows",
+      "ranks",    "bytes",  "block",  "graph",        "noise"};
   return names[static_cast<std::size_t>(measure)];
 }
 
@@ -75,12 +76,12 @@ Need needs(Operation operation) {
 // Columns of a table, found once.
 struct Columns {
   std::size_t operation, microseconds;
-  std::optional<std::size_t> device, source, format, kv;
+  std::optional<std::size_t> device, source, format, kv, math;
   std::array<std::optional<std::size_t>, kMeasures> measure;
 };
 
 Columns find_columns(const CsvReader& csv, const std::string& file) {
-  std::vector<std::string> known{"device", "operation", "source", "format", "kv", "microseconds"};
+  std::vector<std::string> known{"device", "operation", "source", "format", "kv", "math", "microseconds"};
   for (int i = 0; i < kMeasures; ++i) known.emplace_back(name(static_cast<Measure>(i)));
   for (const std::string& column : csv.columns())
     if (std::find(known.begin(), known.end(), column) == known.end())
@@ -89,8 +90,10 @@ Columns find_columns(const CsvReader& csv, const std::string& file) {
   const auto optional = [&](std::string_view column) {
     return csv.has(column) ? std::optional<std::size_t>(csv.column(column)) : std::nullopt;
   };
-  Columns columns{
-      csv.column("operation"), csv.column("microseconds"), optional("device"), optional("source"), optional("format"), optional("kv"), {}};
+  Columns columns{csv.column("operation"), csv.column("microseconds"),
+                  optional("device"),      optional("source"),
+                  optional("format"),      optional("kv"),
+                  optional("math"),        {}};
   for (int i = 0; i < kMeasures; ++i) columns.measure[static_cast<std::size_t>(i)] = optional(name(static_cast<Measure>(i)));
   return columns;
 }
@@ -138,6 +141,7 @@ void read_timings(const std::string& file, Timings& into) {
     row.operation = choose<Operation>(csv, columns.operation, operations, "operation");
     row.format = read_format(csv, columns.format);
     row.kv = read_format(csv, columns.kv);
+    row.math = read_format(csv, columns.math);
     for (std::size_t i = 0; i < kMeasures; ++i)
       if (const auto column = columns.measure[i]; column && !csv.field(*column).empty()) row.measure[i] = csv.number(*column, 0, kLargest);
     row.seconds = csv.number(columns.microseconds, 1e-6, kLargest) * 1e-6;

@@ -53,19 +53,22 @@ enum class Measure : std::uint8_t {
   nope_dim,
   value_dim,
   hidden,
+  query_rank,
   experts,
   chosen,
   width,
   expert_ranks,
   tensor_ranks,
   skew,
+  touched,
+  rows,
   ranks,
   bytes,
   block,
   graph,
   noise
 };
-inline constexpr int kMeasures = 26;
+inline constexpr int kMeasures = 29;
 std::string_view name(Measure measure);
 
 struct Timing {
@@ -73,6 +76,9 @@ struct Timing {
   std::uint32_t source = 0;            // index into Timings::sources
   std::optional<spec::Format> format;  // of weights (gemm, experts) or activations
   std::optional<spec::Format> kv;      // of cached keys and values
+  std::optional<spec::Format> math;    // multiplied in, where it is not the weights' own
+  bool with_products = false;          // a whole latent block: its dense products are part of the time
+  bool warm = false;                   // timed again and again without clearing caches
   std::array<double, kMeasures> measure{};
   double seconds = 0;
   double operator[](Measure which) const { return measure[static_cast<std::size_t>(which)]; }
