@@ -257,8 +257,8 @@ class Aiconfigurator {
     return true;
   }
 
-  // An engine chooses one kernel for nearly all shapes; sources with less than a tenth of a format's rows are special cases. Of mxfp4, which
-  // gpt-oss alone has, kernels with 8-bit activations go first, as served on Blackwell, then those made for gpt-oss.
+  // An engine chooses one kernel for nearly all shapes; sources with less than a tenth of a format's rows are special cases. Of mxfp4,
+  // which gpt-oss alone has, kernels with 8-bit activations go first, as served on Blackwell, then those made for gpt-oss.
   void drop_rare_kernels() {
     constexpr double kRare = 0.1;
     std::map<Format, double> all;
