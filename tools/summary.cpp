@@ -279,6 +279,12 @@ std::string notes(const Told& told, const Numbers& numbers, const Style& style) 
     add(style.warn("!"), fmt::format("the load was still rising: KV demand in the last fifth of the window was {:.2f} x that of its middle "
                                      "fifth, so a longer run gives other numbers (take less load, or start: stationary and a longer run)",
                                      numbers.value("kv_demand_trend")));
+  for (const auto& [reason, words] : {std::pair{"shape", "a matrix, head or expert of a shape"},
+                                      {"tokens", "a number of new tokens"},
+                                      {"sequences", "a number of decoding sequences"},
+                                      {"context", "a length of context"}})
+    if (const double share = numbers.value("steps_beyond_fit_share", fmt::format("reason={}", reason)); share >= 0.005)
+      add(style.warn("!"), fmt::format("{} of the steps hold {} outside what their coefficients were fitted on", percent(share), words));
   for (const metrics::Note& note : told.results.notes) add(style.dim("-"), fmt::format("{}: {}", note.text, count(note.count)));
   return text.empty() ? text : "\n" + style.heading("To know") + "\n" + text;
 }

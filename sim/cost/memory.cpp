@@ -56,8 +56,8 @@ double activation_peak(const spec::Model& model, const spec::Deployment& deploym
   if (model.feed_forward.layers > 0)
     widest = std::max(widest, static_cast<double>(model.feed_forward.matrices * model.feed_forward.width / deployment.tensor));
   if (model.experts) {
-    // Every token is copied to each expert it chose: gate, up and their product, and the output before it is summed.
-    const double copies = static_cast<double>(model.experts->per_token) / static_cast<double>(deployment.expert_ranks);
+    // Every token, of all data ranks, is copied to each expert it chose: gate, up and their product, and the output before it is summed.
+    const double copies = static_cast<double>(model.experts->per_token * deployment.data) / static_cast<double>(deployment.expert_ranks);
     widest = std::max(widest, copies * (3 * static_cast<double>(experts_per_rank(model, deployment).width) + hidden));
   }
   const double rows = static_cast<double>(std::min(limits.sequences, limits.batch_tokens));
@@ -92,7 +92,7 @@ std::vector<MemoryRow> fixed_rows(const spec::Model& model, const spec::Device& 
   add("activations, peak of " + std::to_string(limits.batch_tokens) + " tokens", rounded(activation_peak(model, deployment, limits)),
       Status::assumed);
   add("driver context and kernels", device.reserve.context, device.reserve.origin.status);
-  if (deployment.tensor > 1) add("communication buffers", device.reserve.communication, device.reserve.origin.status);
+  if (deployment.ranks() > 1) add("communication buffers", device.reserve.communication, device.reserve.origin.status);
   add("captured graphs", device.reserve.graphs, device.reserve.origin.status);
   add("window and recurrent state of " + std::to_string(limits.sequences) + " sequences", account.per_sequence * limits.sequences,
       model.origin.status);

@@ -62,7 +62,7 @@ std::vector<Matrix> matrices(const spec::Model& model, const spec::Deployment& d
 
 ExpertsPerRank experts_per_rank(const spec::Model& model, const spec::Deployment& deployment) {
   if (!model.experts) return {};
-  return {model.experts->count / deployment.expert_ranks, model.experts->width / (deployment.tensor / deployment.expert_ranks)};
+  return {model.experts->count / deployment.expert_ranks, model.experts->width / (deployment.ranks() / deployment.expert_ranks)};
 }
 
 std::int64_t vocabulary_per_rank(const spec::Model& model, const spec::Deployment& deployment) {

@@ -37,6 +37,9 @@ StepCost::State::State(const spec::Model& model, const spec::Device& device, con
     const spec::GemmCost cost = device.gemm(matrix.format);
     products_.push_back(
         {cost, machine(device, cost.math), real(matrix.k), real(matrix.n), real(matrix.layers), spec::bytes_per_number(matrix.format)});
+    FittedRange::narrow(range.tokens, cost.fit.range(spec::Extent::m));
+    range.require(cost.fit.range(spec::Extent::k), real(matrix.k));
+    range.require(cost.fit.range(spec::Extent::n), real(matrix.n));
   }
   const spec::GemmCost head_cost = device.gemm(spec::Format::bf16);
   head_product_ = {head_cost, machine(device, head_cost.math),           real(model.hidden), real(vocabulary_per_rank(model, deployment)),
@@ -45,9 +48,10 @@ StepCost::State::State(const spec::Model& model, const spec::Device& device, con
   set_experts(model, device);
   set_small_kernels(model);
   set_collectives(model, device);
-  const auto size = static_cast<std::size_t>(batch_tokens) + 1;
-  linear_total_.assign(size, kNotPriced);
-  head_seconds_.assign(size, kNotPriced);
+  most_tokens_ = batch_tokens;
+  per_rank_.size(static_cast<std::size_t>(batch_tokens));
+  shared_.size(static_cast<std::size_t>(batch_tokens));
+  head_seconds_.assign(static_cast<std::size_t>(batch_tokens) + 1, kNotPriced);
 }
 
 Machine StepCost::State::machine(const spec::Device& device, spec::Format math) const {
@@ -74,6 +78,11 @@ void StepCost::State::set_attention(const spec::Model& model, const spec::Device
     shape = {heads, kv_heads, real(a.head_dim), 2 * kv_heads * real(a.head_dim) * bytes, 4 * real(a.head_dim)};
     prefill_shape_ = {heads, kv_heads, real(a.head_dim)};
   }
+  FittedRange::narrow(range.sequences, decode.fit.range(spec::Extent::batch));
+  FittedRange::narrow(range.context, decode.fit.range(spec::Extent::context));
+  FittedRange::narrow(range.prompt, prefill_.fit.range(spec::Extent::tokens));
+  range.require(decode.fit.range(spec::Extent::heads), heads);
+  if (!latent) range.require(decode.fit.range(spec::Extent::head_dim), real(a.head_dim));
   full_layers_ = real(a.full_layers());
   limited_layers_ = real(a.windowed_layers + a.sparse_layers);
   key_limit_ = real(a.key_limit());
@@ -92,6 +101,11 @@ void StepCost::State::set_experts(const spec::Model& model, const spec::Device& 
   experts_machine_ = machine(device, experts_cost_.math);
   expert_layers_ = real(model.experts->layers);
   const ExpertsPerRank own = experts_per_rank(model, deployment);
+  FittedRange::narrow(range.tokens, experts_cost_.fit.range(spec::Extent::tokens));
+  range.require(experts_cost_.fit.range(spec::Extent::hidden), real(model.hidden));
+  range.require(experts_cost_.fit.range(spec::Extent::width), real(own.width));
+  range.require(experts_cost_.fit.range(spec::Extent::experts), real(model.experts->count));
+  range.require(experts_cost_.fit.range(spec::Extent::chosen), real(model.experts->per_token));
   expert_shape_ = {real(model.hidden), real(own.width), 0, 0, spec::bytes_per_number(deployment.expert_weights)};
   const std::vector<double> chosen =
       choice_probabilities(static_cast<std::size_t>(model.experts->count), real(model.experts->per_token), device.costs.routing_skew);
@@ -110,21 +124,33 @@ void StepCost::State::set_small_kernels(const spec::Model& model) {
   small_bytes_ = 2 * numbers;
 }
 
-// One reduction after each attention (or recurrent) block and one after each feed-forward or expert block.
+// One reduction over the tensor ranks after each attention (or recurrent) block and one after each feed-forward or expert block. With data
+// ranks the tokens of all are gathered before the experts and their sums scattered after them instead, over all ranks.
 void StepCost::State::set_collectives(const spec::Model& model, const spec::Device& device) {
-  if (deployment.tensor == 1) return;
-  reductions_ =
-      real(model.attention.layers + model.recurrent.layers + model.feed_forward.layers + (model.experts ? model.experts->layers : 0));
   payload_ = real(model.hidden) * 2;
-  for (const spec::AllReduceCost& cost : device.costs.all_reduce) {
-    all_reduce_ = cost;
-    if (cost.ranks >= deployment.tensor) break;
+  const auto over = [&](std::int64_t ranks) {
+    spec::AllReduceCost found;
+    for (const spec::AllReduceCost& cost : device.costs.all_reduce) {
+      found = cost;
+      if (cost.ranks >= ranks) break;
+    }
+    found.ranks = ranks;
+    return found;
+  };
+  const std::int64_t expert_layers = model.experts ? model.experts->layers : 0;
+  std::int64_t reductions = model.attention.layers + model.recurrent.layers + model.feed_forward.layers;
+  if (deployment.data == 1) reductions += expert_layers;
+  if (deployment.tensor > 1) {
+    reductions_ = real(reductions);
+    all_reduce_ = over(deployment.tensor);
   }
-  all_reduce_.ranks = deployment.tensor;
+  if (deployment.data > 1) {
+    gatherings_ = real(expert_layers);
+    all_gather_ = over(deployment.ranks());
+  }
 }
 
 void StepCost::State::add_dense(double tokens, LinearParts& parts) const {
-  parts.dense = 0;
   for (const Product& product : products_) {
     const double seconds = product.layers * gemm(product.cost, product.machine, tokens, product.k, product.n, product.weight_bytes);
     parts.dense += seconds;
@@ -141,24 +167,26 @@ void StepCost::State::add_experts(double tokens, LinearParts& parts) const {
   parts.status[static_cast<std::size_t>(experts_cost_.origin.status)] += parts.experts;
 }
 
-LinearParts StepCost::State::price_linear(double tokens) const {
+void StepCost::State::add_reductions(double count, const spec::AllReduceCost& cost, double tokens, LinearParts& parts) const {
+  if (count <= 0) return;
+  parts.collectives = count * all_reduce(cost, tokens * payload_);
+  parts.status[static_cast<std::size_t>(cost.origin.status)] += parts.collectives;
+}
+
+LinearParts StepCost::State::price_shared(double tokens) const {
   LinearParts parts;
-  add_dense(tokens, parts);
   add_experts(tokens, parts);
-  parts.small_kernels = layers_ * small_cost_.per_layer * small_cost_.floor.count() +
-                        tokens * small_bytes_ / (small_cost_.memory_efficiency * attention_machine_.bandwidth);
-  parts.status[static_cast<std::size_t>(small_cost_.origin.status)] += parts.small_kernels;
-  if (reductions_ > 0) {
-    parts.collectives = reductions_ * all_reduce(all_reduce_, tokens * payload_);
-    parts.status[static_cast<std::size_t>(all_reduce_.origin.status)] += parts.collectives;
-  }
+  add_reductions(gatherings_, all_gather_, tokens, parts);
   return parts;
 }
 
-const LinearParts& StepCost::State::linear(std::int64_t tokens) {
-  if (linear_parts_.empty()) linear_parts_.resize(linear_total_.size());
-  LinearParts& parts = linear_parts_[static_cast<std::size_t>(tokens)];
-  if (std::isnan(parts.dense)) parts = price_linear(real(tokens));
+LinearParts StepCost::State::price_per_rank(double tokens) const {
+  LinearParts parts;
+  add_dense(tokens, parts);
+  parts.small_kernels = layers_ * small_cost_.per_layer * small_cost_.floor.count() +
+                        tokens * small_bytes_ / (small_cost_.memory_efficiency * attention_machine_.bandwidth);
+  parts.status[static_cast<std::size_t>(small_cost_.origin.status)] += parts.small_kernels;
+  add_reductions(reductions_, all_reduce_, tokens, parts);
   return parts;
 }
 
@@ -197,10 +225,28 @@ double StepCost::State::decode_fixed(double sequences) const {
   return (full_layers_ + limited_layers_) * growth.law.floor + index_layers_ * decode.floor.count();
 }
 
-double StepCost::State::on_device(const StepSums& sums) {
-  const auto most = static_cast<std::int64_t>(linear_total_.size()) - 1;
-  check(sums.tokens <= most && sums.sampled >= 0 && sums.sampled <= most, "a step with more tokens than its cost was made for");
-  return linear_total(sums.tokens) + head(sums.sampled) + prefill(sums) + decode_fixed(real(sums.decode_sequences));
+double StepCost::State::on_device(const StepSums& own, const StepSums& sums) {
+  check(sums.tokens <= most_tokens_ && sums.sampled >= 0 && sums.sampled <= most_tokens_,
+        "a step with more tokens than its cost was made for");
+  const double linear = per_rank_.total(own.tokens, [this](double count) { return price_per_rank(count); }) +
+                        shared_.total(sums.tokens, [this](double count) { return price_shared(count); });
+  return linear + head(own.sampled) + prefill(own) + decode_fixed(real(own.decode_sequences));
+}
+
+StepSums busiest_rank(const StepSums& sums, std::int64_t ranks) {
+  const auto part = [ranks](std::int64_t count) { return (count + ranks - 1) / ranks; };
+  StepSums own = sums;
+  own.decode_sequences = part(sums.decode_sequences);
+  own.prefill_sequences = part(sums.prefill_sequences);
+  own.sampled = part(sums.sampled);
+  if (sums.prefill_sequences > 0) {
+    const double share = real(own.prefill_sequences) / real(sums.prefill_sequences);
+    own.prefill_tokens = static_cast<std::int64_t>(std::ceil(share * real(sums.prefill_tokens)));
+    own.prefill_pairs = share * sums.prefill_pairs;
+    own.prefill_windowed_pairs = share * sums.prefill_windowed_pairs;
+  }
+  own.tokens = own.decode_sequences + own.prefill_tokens;
+  return own;
 }
 
 StepCost::StepCost(const spec::Model& model, const spec::Device& device, const spec::Deployment& deployment, const spec::HostCost& host,
@@ -212,37 +258,42 @@ StepCost::StepCost(StepCost&&) noexcept = default;
 Seconds StepCost::price(const StepSums& sums) {
   if (sums.tokens <= 0) return Seconds{0};
   State& s = *state_;
-  const double device = s.on_device(sums) + s.growth.at(real(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
-  return Seconds{with_host(device, s.host_time(sums), s.host.overlaps)};
+  const StepSums own = s.own(sums);
+  const double share = s.decode_share(own, sums);
+  const double device = s.on_device(own, sums) +
+                        s.growth.at(real(own.decode_sequences), share * real(sums.decode_context), share * real(sums.decode_windowed));
+  return Seconds{with_host(device, s.host_time(own), s.host.overlaps)};
 }
 
 Breakdown StepCost::breakdown(const StepSums& sums) {
   Breakdown result;
   if (sums.tokens <= 0) return result;
   State& s = *state_;
-  const double on_device =
-      s.on_device(sums) + s.growth.at(real(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed));
+  const StepSums own = s.own(sums);
+  const double share = s.decode_share(own, sums);
+  const double grown = s.growth.at(real(own.decode_sequences), share * real(sums.decode_context), share * real(sums.decode_windowed));
+  const double on_device = s.on_device(own, sums) + grown;
   const auto add = [&](Component component, double seconds, spec::Status status) {
     result.component[static_cast<std::size_t>(component)] += Seconds{seconds};
     result.status[static_cast<std::size_t>(status)] += Seconds{seconds};
   };
-  const LinearParts& parts = s.linear(sums.tokens);
-  for (int i = 0; i < spec::kStatuses; ++i) result.status[static_cast<std::size_t>(i)] = Seconds{parts.status[static_cast<std::size_t>(i)]};
-  result.component[static_cast<std::size_t>(Component::dense)] = Seconds{parts.dense};
-  result.component[static_cast<std::size_t>(Component::experts)] = Seconds{parts.experts};
-  result.component[static_cast<std::size_t>(Component::small_kernels)] = Seconds{parts.small_kernels};
-  result.component[static_cast<std::size_t>(Component::collectives)] = Seconds{parts.collectives};
-  add(Component::prefill_attention, s.prefill(sums), s.prefill_status());
-  const double sequences = real(sums.decode_sequences);
-  add(Component::decode_attention,
-      s.decode_fixed(sequences) + s.growth.at(real(sums.decode_sequences), real(sums.decode_context), real(sums.decode_windowed)),
-      s.decode.origin.status);
-  add(Component::head, s.head_gemm(real(sums.sampled)), s.head_status());
-  add(Component::head, s.sampling(real(sums.sampled)), s.sampler_status());
+  for (const LinearParts* parts : {&s.per_rank(own.tokens), &s.shared(sums.tokens)}) {
+    for (std::size_t i = 0; i < result.status.size(); ++i) result.status[i] += Seconds{parts->status[i]};
+    result.component[static_cast<std::size_t>(Component::dense)] += Seconds{parts->dense};
+    result.component[static_cast<std::size_t>(Component::experts)] += Seconds{parts->experts};
+    result.component[static_cast<std::size_t>(Component::small_kernels)] += Seconds{parts->small_kernels};
+    result.component[static_cast<std::size_t>(Component::collectives)] += Seconds{parts->collectives};
+  }
+  add(Component::prefill_attention, s.prefill(own), s.prefill_status());
+  add(Component::decode_attention, s.decode_fixed(real(own.decode_sequences)) + grown, s.decode.origin.status);
+  add(Component::head, s.head_gemm(real(own.sampled)), s.head_status());
+  add(Component::head, s.sampling(real(own.sampled)), s.sampler_status());
   // Overlapping host time counts only as far as it lengthens the step.
-  add(Component::host, with_host(on_device, s.host_time(sums), s.host.overlaps) - on_device, s.host.origin.status);
+  add(Component::host, with_host(on_device, s.host_time(own), s.host.overlaps) - on_device, s.host.origin.status);
   return result;
 }
+
+std::array<bool, kBeyond> StepCost::beyond(const StepSums& sums) const { return state_->range.beyond(state_->own(sums)); }
 
 DecodeRun::DecodeRun(StepCost& cost, const StepSums& first, std::int64_t windowed_growth)
     : growth_(cost.state_->growth),
@@ -250,12 +301,14 @@ DecodeRun::DecodeRun(StepCost& cost, const StepSums& first, std::int64_t windowe
       windowed_(first.decode_windowed),
       context_growth_(first.decode_sequences),
       windowed_growth_(windowed_growth),
-      sequences_(real(first.decode_sequences)),
       overlaps_(cost.state_->host.overlaps) {
   check(first.tokens == first.decode_sequences && first.tokens > 0 && first.prefill_tokens == 0 && first.admissions == 0,
         "a run of decodes that holds something else");
-  fixed_ = cost.state_->on_device(first);
-  host_ = cost.state_->host_time(first);
+  const StepSums own = cost.state_->own(first);
+  sequences_ = real(own.decode_sequences);
+  share_ = cost.state_->decode_share(own, first);
+  fixed_ = cost.state_->on_device(own, first);
+  host_ = cost.state_->host_time(own);
 }
 
 }  // namespace marea::cost

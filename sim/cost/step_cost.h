@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/time.h"
+#include "sim/cost/fitted_range.h"
 #include "sim/cost/laws.h"
 #include "sim/cost/step.h"
 #include "sim/spec/deployment.h"
@@ -41,6 +42,8 @@ class StepCost {
   // Time from the start of the step to its output. 0 <= sums.tokens <= batch_tokens; a step without tokens costs nothing.
   Seconds price(const StepSums& sums);
   Breakdown breakdown(const StepSums& sums);
+  // In which respects the step lies outside what its coefficients were fitted on, by Beyond.
+  std::array<bool, kBeyond> beyond(const StepSums& sums) const;
 
  private:
   friend class DecodeRun;
@@ -60,7 +63,7 @@ class DecodeRun {
   DecodeRun(StepCost& cost, const StepSums& first, std::int64_t windowed_growth);
   // The price of the present step; moves on to the next.
   Seconds next() {
-    const double device = fixed_ + growth_.at(sequences_, static_cast<double>(context_), static_cast<double>(windowed_));
+    const double device = fixed_ + growth_.at(sequences_, share_ * static_cast<double>(context_), share_ * static_cast<double>(windowed_));
     context_ += context_growth_;
     windowed_ += windowed_growth_;
     return Seconds{with_host(device, host_, overlaps_)};
@@ -72,8 +75,9 @@ class DecodeRun {
   std::int64_t windowed_;
   std::int64_t context_growth_;
   std::int64_t windowed_growth_;
-  double sequences_;
-  double fixed_ = 0;  // everything on the device that does not depend on the contexts
+  double sequences_ = 0;  // of the busiest data rank
+  double share_ = 1;      // of the contexts that it holds
+  double fixed_ = 0;      // everything on the device that does not depend on the contexts
   double host_ = 0;
   bool overlaps_;
 };

@@ -11,29 +11,71 @@
 
 namespace marea::cost {
 
-// Parts of a step that depend on the number of tokens alone.
+// Parts of a step that depend on a number of tokens alone: those of one data rank, or those of all of them.
 struct LinearParts {
-  double dense = std::numeric_limits<double>::quiet_NaN();  // not priced yet
+  double dense = 0;
   double experts = 0;
   double small_kernels = 0;
   double collectives = 0;
   std::array<double, spec::kStatuses> status{};
+  bool priced = false;
   double total() const { return dense + experts + small_kernels + collectives; }
 };
+
+// Prices by number of tokens, made when first asked for.
+class LinearTable {
+ public:
+  void size(std::size_t most) { totals_.assign(most + 1, std::numeric_limits<double>::quiet_NaN()); }
+  // `price(tokens)` gives the parts.
+  template <class Price>
+  double total(std::int64_t tokens, const Price& price) {
+    double& known = totals_[static_cast<std::size_t>(tokens)];
+    return std::isnan(known) ? known = parts(tokens, price).total() : known;
+  }
+  template <class Price>
+  const LinearParts& parts(std::int64_t tokens, const Price& price) {
+    if (parts_.empty()) parts_.resize(totals_.size());
+    LinearParts& known = parts_[static_cast<std::size_t>(tokens)];
+    if (!known.priced) known = price(static_cast<double>(tokens));
+    known.priced = true;
+    return known;
+  }
+
+ private:
+  std::vector<double> totals_;
+  std::vector<LinearParts> parts_;
+};
+
+// What the busiest of several data ranks does in a step. Sequences are spread evenly, whole ones: of n, the busiest holds ceil(n / ranks),
+// of the mean length. All ranks step together, so its time is the step's.
+StepSums busiest_rank(const StepSums& sums, std::int64_t ranks);
 
 struct StepCost::State {
   State(const spec::Model& model, const spec::Device& device, const spec::Deployment& deployment, const spec::HostCost& host,
         std::int64_t batch_tokens);
 
   // The pieces of a price. Together: device = on_device(sums) + growth.at(...), then with_host().
-  double on_device(const StepSums& sums);  // all but what grows with the contexts of decodes
+  // `own`: of the busiest data rank. `sums`: of all of them.
+  double on_device(const StepSums& own, const StepSums& sums);  // all but what grows with the contexts of decodes
+  StepSums own(const StepSums& sums) const { return deployment.data == 1 ? sums : busiest_rank(sums, deployment.data); }
+  // Share of the decodes that the busiest data rank holds.
+  double decode_share(const StepSums& own, const StepSums& sums) const {
+    return sums.decode_sequences == own.decode_sequences
+               ? 1.0
+               : static_cast<double>(own.decode_sequences) / static_cast<double>(sums.decode_sequences);
+  }
   double host_time(const StepSums& sums) const {
     return host_captured + (sums.prefill_sequences > 0 ? host_eager : 0) +
            host.prompt_token.count() * static_cast<double>(sums.prefill_tokens) +
            host.sequence.count() * static_cast<double>(sums.decode_sequences + sums.prefill_sequences) +
            host.admission.count() * static_cast<double>(sums.admissions);
   }
-  const LinearParts& linear(std::int64_t tokens);
+  const LinearParts& per_rank(std::int64_t tokens) {
+    return per_rank_.parts(tokens, [this](double count) { return price_per_rank(count); });
+  }
+  const LinearParts& shared(std::int64_t tokens) {
+    return shared_.parts(tokens, [this](double count) { return price_shared(count); });
+  }
   double head(std::int64_t rows);  // product of the output head, and sampling
   double prefill(const StepSums& sums) const;
   double decode_fixed(double sequences) const;
@@ -42,12 +84,9 @@ struct StepCost::State {
   spec::HostCost host;
   double host_captured = 0;  // a step
   double host_eager = 0;     // more, where the step holds prompt chunks
+  FittedRange range;
   spec::DecodeAttentionCost decode;
   DecodeGrowth growth;
-  double linear_total(std::int64_t tokens) {
-    const double known = linear_total_[static_cast<std::size_t>(tokens)];
-    return std::isnan(known) ? linear_total_[static_cast<std::size_t>(tokens)] = linear(tokens).total() : known;
-  }
   spec::Status prefill_status() const { return prefill_.origin.status; }
   double head_gemm(double rows) const;
   double sampling(double rows) const;
@@ -55,7 +94,9 @@ struct StepCost::State {
   spec::Status sampler_status() const { return sampler_.origin.status; }
 
  private:
-  LinearParts price_linear(double tokens) const;
+  LinearParts price_per_rank(double tokens) const;  // attention's products, small kernels, reductions over tensor ranks
+  LinearParts price_shared(double tokens) const;    // experts, and bringing the tokens of all data ranks to them
+  void add_reductions(double count, const spec::AllReduceCost& cost, double tokens, LinearParts& parts) const;
   void add_dense(double tokens, LinearParts& parts) const;
   void add_experts(double tokens, LinearParts& parts) const;
   void set_attention(const spec::Model& model, const spec::Device& device);
@@ -84,9 +125,11 @@ struct StepCost::State {
   double small_bytes_ = 0;  // a token, all layers
   double layers_ = 0;
 
-  spec::AllReduceCost all_reduce_;
-  double reductions_ = 0;  // a step
-  double payload_ = 0;     // bytes a token
+  spec::AllReduceCost all_reduce_;  // over tensor ranks
+  double reductions_ = 0;           // a step
+  spec::AllReduceCost all_gather_;  // over all ranks: gathering tokens for the experts and scattering their sums moves as much
+  double gatherings_ = 0;           // a step
+  double payload_ = 0;              // bytes a token
 
   Machine attention_machine_;
   spec::PrefillAttentionCost prefill_;
@@ -98,8 +141,9 @@ struct StepCost::State {
   double index_layers_ = 0;
   double index_pair_rate_ = 0;  // seconds a query-key pair, all sparse layers
 
-  std::vector<double> linear_total_;
-  std::vector<LinearParts> linear_parts_;
+  LinearTable per_rank_;
+  LinearTable shared_;
+  std::int64_t most_tokens_ = 0;
   std::vector<double> head_seconds_;
 };
 

@@ -32,6 +32,7 @@ class StepShares {
     std::int64_t sampled = 0;
     std::array<Seconds, cost::kComponents> component{};
     std::array<Seconds, spec::kStatuses> status{};
+    std::array<std::int64_t, cost::kBeyond> beyond{};  // steps outside what was fitted, by respect
   };
   std::vector<Row> rows_;  // by replica: sums of doubles must not depend on how the steps of several replicas interleave
 };

@@ -35,11 +35,13 @@ void read_pool(const Value& value, const Scenario::State& state, spec::Format we
   pool.name = section.required("name").text();
   if (const auto replicas = section.optional("replicas")) pool.replicas = static_cast<int>(replicas->integer(1, 100'000));
   std::int64_t tensor = 1;
+  std::int64_t data = 1;
   std::int64_t expert_ranks = 1;
   if (const auto ranks = section.optional("tensor")) tensor = ranks->integer(1, 1024);
-  if (const auto ranks = section.optional("expert_ranks")) expert_ranks = ranks->integer(1, tensor);
+  if (const auto ranks = section.optional("data")) data = ranks->integer(1, 1024);
+  if (const auto ranks = section.optional("expert_ranks")) expert_ranks = ranks->integer(1, tensor * data);
   section.close();
-  pool.deployment = spec::deploy(state.model, weights, kv, tensor, expert_ranks);
+  pool.deployment = spec::deploy(state.model, weights, kv, tensor, expert_ranks, data);
   if (const std::string reason = spec::refusal(state.model, state.node.device, pool.deployment); !reason.empty()) section.fail(reason);
 }
 
@@ -55,11 +57,11 @@ void read_cluster(const Value& value, Scenario::State& state, spec::Format weigh
     PoolSpec pool;
     read_pool(item, state, weights, kv, pool);
     if (!names.insert(pool.name).second) item.fail("there are two pools named '" + pool.name + "'; give each a name of its own");
-    if (pool.deployment.tensor > state.node.count) {
-      item.fail("a replica on " + std::to_string(pool.deployment.tensor) + " devices spans more than one node of " +
-                std::to_string(state.node.count) + "; take at most " + std::to_string(state.node.count) + " tensor ranks");
+    if (pool.deployment.ranks() > state.node.count) {
+      item.fail("a replica on " + std::to_string(pool.deployment.ranks()) + " devices spans more than one node of " +
+                std::to_string(state.node.count) + "; take at most " + std::to_string(state.node.count) + " ranks");
     }
-    wanted += pool.deployment.tensor * pool.replicas;
+    wanted += pool.deployment.ranks() * pool.replicas;
     state.pools.push_back(std::move(pool));
   }
   if (state.pools.empty()) pools.fail("a cluster needs at least one pool of replicas");

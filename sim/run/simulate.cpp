@@ -63,12 +63,23 @@ struct Built {
   metrics::ObserverSetup observers;
 };
 
+// Data ranks are one engine here: what each may hold and compute, times their number. Each still takes no more than its own budget of one
+// prompt in a step.
+void join_data_ranks(std::int64_t ranks, std::int64_t blocks, serving::VllmV1Params& engine) {
+  engine.blocks = (blocks - 1) * ranks + 1;  // one null block in all
+  if (ranks == 1) return;
+  const std::int64_t budget = engine.batch_tokens;
+  engine.long_prefill_threshold = engine.long_prefill_threshold > 0 ? std::min(engine.long_prefill_threshold, budget) : budget;
+  engine.batch_tokens *= ranks;
+  engine.sequences *= ranks;
+}
+
 void add_pools(const Scenario::State& state, Built& built) {
   for (std::size_t index = 0; index < state.pools.size(); ++index) {
     const PoolSpec& pool = state.pools[index];
     const cost::MemoryAccount account = account_of(state, pool);
     serving::VllmV1Params engine = state.engine;
-    engine.blocks = account.blocks;
+    join_data_ranks(pool.deployment.data, account.blocks, engine);
     const auto cost = [&] { return cost::StepCost(state.model, state.node.device, pool.deployment, state.host, engine.batch_tokens); };
     built.observers.costs.push_back(cost());
     built.cluster.pools.push_back({.name = pool.name,
@@ -83,14 +94,14 @@ void add_pools(const Scenario::State& state, Built& built) {
     built.observers.pools.push_back(pool.name);
     for (int replica = 0; replica < pool.replicas; ++replica) {
       built.observers.replicas.push_back({.pool = index,
-                                          .pool_tokens = (account.blocks - 1) * account.block,
+                                          .pool_tokens = (account.blocks - 1) * account.block * pool.deployment.data,
                                           .bytes_per_token = account.per_token.value * pool.deployment.tensor});
     }
     for (const cost::MemoryRow& row : account.rows) {
       if (row.kv_pool || row.bytes.value <= 0) continue;
-      built.observers.static_memory.push_back({index, row.name, row.bytes * pool.deployment.tensor});
+      built.observers.static_memory.push_back({index, row.name, row.bytes * pool.deployment.ranks()});
     }
-    built.observers.static_memory.push_back({index, "null block", account.per_block * pool.deployment.tensor});
+    built.observers.static_memory.push_back({index, "null block", account.per_block * pool.deployment.ranks()});
   }
 }
 
@@ -149,7 +160,7 @@ void require_fit(const Scenario& scenario) {
     if (account.fits()) continue;
     DoesNotFit error(account.blocks == 0
                          ? fmt::format("{} does not fit: a replica of pool {} has no room for any KV on {} x {}", state.model.name,
-                                       pool.name, pool.deployment.tensor, state.node.device.name)
+                                       pool.name, pool.deployment.ranks(), state.node.device.name)
                          : fmt::format("{} does not fit: one sequence of {} tokens needs {} more per GPU than a replica of pool {} has; "
                                        "the longest that fits is {} tokens",
                                        state.model.name, account.max_length, show_binary(account.missing), pool.name, account.longest));

@@ -29,17 +29,20 @@ std::string refused_split(const Model& model, const Deployment& deployment) {
            " ranks; take a divisor or a multiple of " + std::to_string(attention.kv_heads);
   if (model.feed_forward.layers > 0 && model.feed_forward.width % tensor != 0)
     return does_not_split("feed-forward columns", model.feed_forward.width, tensor);
-  if (!model.experts) return deployment.expert_ranks == 1 ? "" : "a model without experts has no expert ranks; take 1";
-  if (tensor % deployment.expert_ranks != 0) return does_not_split("tensor ranks", tensor, deployment.expert_ranks);
+  if (!model.experts) {
+    if (deployment.data > 1) return "data ranks share experts, and this model has none; take several replicas instead";
+    return deployment.expert_ranks == 1 ? "" : "a model without experts has no expert ranks; take 1";
+  }
+  if (deployment.ranks() % deployment.expert_ranks != 0) return does_not_split("ranks", deployment.ranks(), deployment.expert_ranks);
   if (model.experts->count % deployment.expert_ranks != 0) return does_not_split("experts", model.experts->count, deployment.expert_ranks);
-  const std::int64_t split = tensor / deployment.expert_ranks;
+  const std::int64_t split = deployment.ranks() / deployment.expert_ranks;
   if (model.experts->width % split != 0) return does_not_split("columns of an expert", model.experts->width, split);
   return "";
 }
 
 }  // namespace
 
-Deployment deploy(const Model& model, Format weights, Format kv, std::int64_t tensor, std::int64_t expert_ranks) {
+Deployment deploy(const Model& model, Format weights, Format kv, std::int64_t tensor, std::int64_t expert_ranks, std::int64_t data) {
   Deployment deployment;
   deployment.attention_weights = model.experts && is_four_bit(weights) ? Format::bf16 : weights;
   deployment.feed_forward_weights = weights;
@@ -47,11 +50,12 @@ Deployment deploy(const Model& model, Format weights, Format kv, std::int64_t te
   deployment.kv = kv;
   deployment.tensor = tensor;
   deployment.expert_ranks = expert_ranks;
+  deployment.data = data;
   return deployment;
 }
 
 std::string refusal(const Model& model, const Device& device, const Deployment& deployment) {
-  check(deployment.tensor >= 1 && deployment.expert_ranks >= 1, "a deployment without ranks");
+  check(deployment.tensor >= 1 && deployment.data >= 1 && deployment.expert_ranks >= 1, "a deployment without ranks");
   if (std::string split = refused_split(model, deployment); !split.empty()) return split;
   const StepCosts& costs = device.costs;
   const bool latent = model.attention.kind == AttentionKind::latent;
@@ -66,8 +70,8 @@ std::string refusal(const Model& model, const Device& device, const Deployment& 
   }
   if (model.experts && !costs.experts[at(deployment.expert_weights)] && !costs.experts[at(Format::bf16)])
     return device.name + " has no costs of expert layers";
-  if (deployment.tensor > 1 && (costs.all_reduce.empty() || costs.all_reduce.back().ranks < deployment.tensor))
-    return device.name + " has no all-reduce costs for " + std::to_string(deployment.tensor) + " ranks; take at most " +
+  if (deployment.ranks() > 1 && (costs.all_reduce.empty() || costs.all_reduce.back().ranks < deployment.ranks()))
+    return device.name + " has no all-reduce costs for " + std::to_string(deployment.ranks()) + " ranks; take at most " +
            std::to_string(costs.all_reduce.empty() ? 1 : costs.all_reduce.back().ranks);
   return "";
 }

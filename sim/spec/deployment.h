@@ -16,13 +16,16 @@ struct Deployment {
   Format feed_forward_weights = Format::bf16;  // dense layers and shared experts
   Format expert_weights = Format::bf16;
   Format kv = Format::bf16;
-  std::int64_t tensor = 1;        // ranks
-  std::int64_t expert_ranks = 1;  // of them share out whole experts; the others split each expert's width
+  std::int64_t tensor = 1;        // ranks that split the heads of one sequence
+  std::int64_t data = 1;          // such groups, each with sequences of its own; they share the experts and step together
+  std::int64_t expert_ranks = 1;  // of all ranks share out whole experts; the others split each expert's width
+
+  std::int64_t ranks() const { return tensor * data; }  // devices of the replica
 };
 
 // A deployment from the formats a user names. Four-bit weights of a model with experts leave its attention projections in 16 bits, as the
 // published checkpoints do (gpt-oss, the NVFP4 ones of DeepSeek, Kimi and MiniMax).
-Deployment deploy(const Model& model, Format weights, Format kv, std::int64_t tensor, std::int64_t expert_ranks = 1);
+Deployment deploy(const Model& model, Format weights, Format kv, std::int64_t tensor, std::int64_t expert_ranks = 1, std::int64_t data = 1);
 
 // Why a model cannot run so on such devices ("64 query heads do not split over 3 ranks; take 1, 2, 4, 8"), or an empty text.
 std::string refusal(const Model& model, const Device& device, const Deployment& deployment);
@@ -30,7 +33,7 @@ std::string refusal(const Model& model, const Device& device, const Deployment& 
 // KV heads that one tensor rank holds: at least one, so beyond kv_heads ranks they repeat.
 std::int64_t kv_heads_per_rank(const Model& model, std::int64_t tensor);
 
-// The limits of the serving engine that decide memory.
+// The limits of the serving engine that decide memory; of one data rank where there are several.
 struct EngineLimits {
   double memory_fraction = 0.92;  // of device memory that the engine may fill
   std::int64_t batch_tokens = 8192;

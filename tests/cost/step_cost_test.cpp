@@ -251,3 +251,40 @@ TEST_CASE("steps with prompt chunks cost the host more than those of decodes alo
   CHECK(added(prefill(0, 100)) == Approx(32 * 1e-5 + 2e-3 + 32 * 1e-4));
   CHECK(cost.breakdown(prefill(0, 100)).total().count() == Approx(cost.price(prefill(0, 100)).count()));
 }
+
+TEST_CASE("data ranks split the sequences, share the experts and step with the busiest") {
+  const spec::Model model = test::model("qwen3-30b-a3b");
+  const spec::Device device = test::device("h100-sxm");
+  const auto cost = [&](std::int64_t tensor, std::int64_t data, std::int64_t experts) {
+    return cost::StepCost(model, device, spec::deploy(model, Format::bf16, Format::bf16, tensor, experts, data), {}, 8192);
+  };
+  const auto part = [](const cost::Breakdown& parts, cost::Component component) {
+    return parts.component[static_cast<std::size_t>(component)].count();
+  };
+  cost::StepCost one = cost(1, 1, 1);
+  cost::StepCost two = cost(1, 2, 2);
+  // 64 decodes on two ranks: attention as 32 on one device.
+  const cost::Breakdown halved = two.breakdown(decodes(64, 1000));
+  CHECK(part(halved, cost::Component::decode_attention) ==
+        Approx(part(one.breakdown(decodes(32, 1000)), cost::Component::decode_attention)));
+  CHECK(part(halved, cost::Component::dense) == Approx(part(one.breakdown(decodes(32, 1000)), cost::Component::dense)));
+  // 63 decodes leave the busiest rank with 32 all the same.
+  CHECK(part(two.breakdown(decodes(63, 1000)), cost::Component::dense) == part(halved, cost::Component::dense));
+  // One prompt is computed by one rank, whose time is the step's.
+  CHECK(part(two.breakdown(prefill(0, 1024)), cost::Component::prefill_attention) ==
+        Approx(part(one.breakdown(prefill(0, 1024)), cost::Component::prefill_attention)));
+  // Every rank holds half of the experts and sees the tokens of both.
+  CHECK(part(halved, cost::Component::experts) < part(one.breakdown(decodes(64, 1000)), cost::Component::experts));
+  CHECK(part(halved, cost::Component::collectives) > 0);
+  CHECK(halved.total().count() == Approx(two.price(decodes(64, 1000)).count()));
+  cost::DecodeRun run(two, decodes(63, 1000), 63);
+  StepSums sums = decodes(63, 1000);
+  for (int step = 0; step < 40; ++step) {
+    REQUIRE(run.next() == two.price(sums));
+    sums.decode_context += 63;
+    sums.decode_windowed += 63;
+  }
+  CHECK(
+      spec::refusal(test::model("llama-3.1-8b"), device, spec::deploy(test::model("llama-3.1-8b"), Format::bf16, Format::bf16, 1, 1, 2)) ==
+      "data ranks share experts, and this model has none; take several replicas instead");
+}
