@@ -121,7 +121,7 @@ std::string sessions(const Tree& scenario, const Numbers& numbers, const Style& 
     text += line("goodput", good);
   }
   if (numbers.has("tool_wait_share")) {
-    std::string waits = fmt::format("{} of their time is spent on tools", percent(numbers.value("tool_wait_share")));
+    std::string waits = fmt::format("{} of the time of completed sessions is spent on tools", percent(numbers.value("tool_wait_share")));
     if (numbers.has("critical_path_share"))
       waits += fmt::format("; {} is tools and people on the critical path, which no GPU can shorten",
                            percent(numbers.value("critical_path_share")));
