@@ -87,6 +87,35 @@ bool operator==(const Case& left, const Case& right) {
                      [&](const CountColumn& column) { return left.*column.value == right.*column.value; });
 }
 
+namespace {
+
+Case small_kernel(const std::string& format, std::int64_t tokens, std::int64_t values) {
+  Case one{.operation = Operation::small_kernels, .format = format};
+  one.tokens = tokens;
+  one.bytes = static_cast<std::int64_t>(bytes_per_value(format)) * tokens * values;
+  return one;
+}
+
+}  // namespace
+
+Case add_norm_case(const std::string& format, std::int64_t tokens, std::int64_t hidden) {
+  Case one = small_kernel(format, tokens, 4 * hidden);  // input and residual in; sum and norm out
+  one.hidden = hidden;
+  return one;
+}
+
+Case rotary_case(const std::string& format, std::int64_t tokens, std::int64_t heads, std::int64_t kv_heads, std::int64_t head_dim) {
+  Case one = small_kernel(format, tokens, 2 * (heads + 2 * kv_heads) * head_dim);
+  one.heads = heads, one.kv_heads = kv_heads, one.head_dim = head_dim;
+  return one;
+}
+
+Case activation_case(const std::string& format, std::int64_t tokens, std::int64_t width) {
+  Case one = small_kernel(format, tokens, 3 * width);  // gate and up in
+  one.width = width;
+  return one;
+}
+
 std::string describe(const Case& one) {
   std::string out(name_of(one.operation));
   if (!one.format.empty()) out += " " + one.format;

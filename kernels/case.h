@@ -64,6 +64,11 @@ struct CountColumn {
 };
 const std::vector<CountColumn>& count_columns();
 
+// The small kernels of a layer, told apart by the sizes that they have; `bytes` is what they read and what they write, added up.
+Case add_norm_case(const std::string& format, std::int64_t tokens, std::int64_t hidden);
+Case rotary_case(const std::string& format, std::int64_t tokens, std::int64_t heads, std::int64_t kv_heads, std::int64_t head_dim);
+Case activation_case(const std::string& format, std::int64_t tokens, std::int64_t width);
+
 // "gemm bf16 m=16 n=4096 k=4096": for lists, progress and complaints.
 std::string describe(const Case& one);
 

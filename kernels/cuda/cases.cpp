@@ -44,10 +44,8 @@ Case latent(Operation operation, std::int64_t batch, std::int64_t tokens, std::i
   return one;
 }
 
-Case small(std::int64_t tokens, std::int64_t hidden, std::int64_t width, const Heads& heads) {
-  Case one{.operation = Operation::small_kernels, .format = "bf16"};
-  one.tokens = tokens, one.hidden = hidden, one.width = width, one.graph = 1;
-  one.heads = heads.heads, one.kv_heads = heads.kv_heads, one.head_dim = heads.size;
+Case in_graph(Case one) {
+  one.graph = 1;
   return one;
 }
 
@@ -186,14 +184,13 @@ std::vector<Case> reduce_cases(const Extent& extent) {
 }
 
 std::vector<Case> small_cases() {
-  struct Layer {
-    std::int64_t hidden, width;
-    Heads heads;
-  };
-  constexpr Layer layers[] = {{4096, 14336, {32, 8, 128}}, {8192, 3584, {8, 1, 128}}, {5120, 6912, {16, 2, 128}}};
   std::vector<Case> out;
-  for (const std::int64_t tokens : {1, 4096, 64, 512, 16, 8192, 256, 2048})
-    for (const Layer& layer : layers) out.push_back(small(tokens, layer.hidden, layer.width, layer.heads));
+  for (const std::int64_t tokens : {1, 4096, 64, 512, 16, 8192, 256, 2048}) {
+    for (const std::int64_t hidden : {4096, 8192, 5120}) out.push_back(in_graph(add_norm_case("bf16", tokens, hidden)));
+    for (const Heads& heads : {Heads{32, 8, 128}, {8, 1, 128}, {64, 8, 64}})
+      out.push_back(in_graph(rotary_case("bf16", tokens, heads.heads, heads.kv_heads, heads.size)));
+    for (const std::int64_t width : {14336, 3584, 6912}) out.push_back(in_graph(activation_case("bf16", tokens, width)));
+  }
   return out;
 }
 
@@ -212,7 +209,7 @@ std::vector<Case> quick_cuda_cases(const Extent& extent) {
   for (const char* kv : {"bf16", "fp8"}) out.push_back(decode(kv, 32, 4095, {32, 8, 128}));
   out.push_back(prefill(1, 4096, 0, {32, 8, 128}));
   out.push_back(latent(Operation::decode_latent, 32, 1, 4095, 16));
-  out.push_back(small(256, 4096, 14336, {32, 8, 128}));
+  out.push_back(in_graph(add_norm_case("bf16", 256, 4096)));
   out.push_back(moved(Operation::kv_gather, 64 * kMebi, 64 * kKibi));
   out.push_back(moved(Operation::host_to_device, 64 * kMebi));
   return out;
@@ -242,8 +239,13 @@ std::vector<Case> cuda_check_cases(const Extent& extent) {
     out.push_back(latent(Operation::decode_latent, 1, 1, 5000, heads));
   }
   out.push_back(latent(Operation::prefill_latent, 2, 150, 70, 3));
-  out.push_back(small(5, 2056, 704, {6, 2, 64}));
-  out.push_back(small(130, 8192, 3584, {8, 1, 128}));
+  for (const std::int64_t tokens : {5, 130}) {
+    out.push_back(in_graph(add_norm_case("bf16", tokens, 2056)));
+    out.push_back(in_graph(add_norm_case("bf16", tokens, 16384)));
+    out.push_back(in_graph(rotary_case("bf16", tokens, 6, 2, 64)));
+    out.push_back(in_graph(rotary_case("bf16", tokens, 8, 1, 128)));
+    out.push_back(in_graph(activation_case("bf16", tokens, 704)));
+  }
   for (const Operation operation : {Operation::kv_gather, Operation::kv_scatter})
     out.push_back(moved(operation, 37 * 16 * kKibi, 16 * kKibi));
   for (const Operation operation : {Operation::host_to_device, Operation::device_to_host}) out.push_back(moved(operation, 100000, 4096));

@@ -41,12 +41,6 @@ Case moved(Operation operation, std::int64_t bytes, std::int64_t block = 0) {
   return one;
 }
 
-Case small(std::int64_t tokens, std::int64_t hidden, std::int64_t width, std::int64_t heads, std::int64_t kv_heads, std::int64_t size) {
-  Case one{.operation = Operation::small_kernels, .format = "fp32"};
-  one.tokens = tokens, one.hidden = hidden, one.width = width, one.heads = heads, one.kv_heads = kv_heads, one.head_dim = size;
-  return one;
-}
-
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 
 std::vector<Case> quick_cases() {
@@ -57,7 +51,7 @@ std::vector<Case> quick_cases() {
           dense("bf16", 1, 1024, 1024),
           attention("fp32", 2, 0, 511, 8, 2, 64),
           attention("fp32", 1, 64, 64, 4, 2, 64),
-          small(16, 1024, 2816, 8, 2, 128),
+          add_norm_case("fp32", 16, 1024),
           moved(Operation::kv_gather, 4 * kMebi, 64 << 10)};
 }
 
@@ -120,7 +114,11 @@ class HostBackend final : public Backend {
         out.push_back(moved(operation, bytes));
     add_dense(out);
     add_attention(out);
-    for (const std::int64_t tokens : {1, 256, 16, 64, 1024}) out.push_back(small(tokens, 4096, 14336, 32, 8, 128));
+    for (const std::int64_t tokens : {1, 256, 16, 64, 1024}) {
+      out.push_back(add_norm_case("fp32", tokens, 4096));
+      out.push_back(rotary_case("fp32", tokens, 32, 8, 128));
+      out.push_back(activation_case("fp32", tokens, 14336));
+    }
     for (const std::int64_t block : {64 << 10, 1 << 20, 16 << 10})
       for (const Operation operation : {Operation::kv_gather, Operation::kv_scatter})
         for (const std::int64_t bytes : {64 * kMebi, 4 * kMebi}) out.push_back(moved(operation, bytes, block));
@@ -143,7 +141,9 @@ class HostBackend final : public Backend {
       out.push_back(attention(kv, 2, 77, 45, 6, 2, 64));
       out.push_back(attention(kv, 1, 100, 0, 2, 1, 32, 33));
     }
-    out.push_back(small(5, 260, 700, 6, 2, 64));
+    out.push_back(add_norm_case("fp32", 5, 260));
+    out.push_back(rotary_case("fp32", 5, 6, 2, 64));
+    out.push_back(activation_case("fp32", 5, 700));
     out.push_back(moved(Operation::kv_gather, 37 * 4096, 4096));
     out.push_back(moved(Operation::kv_scatter, 37 * 4096, 4096));
     out.push_back(moved(Operation::file_read, 4096, 4096));

@@ -110,3 +110,9 @@ TEST_CASE("another file is not added to") {
   CHECK(contents(folder.file("notes.csv")) == "a,b\n1,2\n");
   CHECK_THROWS_AS(Table(folder.file("no/such/folder.csv"), false), std::runtime_error);
 }
+
+TEST_CASE("the bytes of the small kernels are what they read and write") {
+  CHECK(add_norm_case("bf16", 3, 100).bytes == 3 * 100 * 4 * 2);         // two in, two out
+  CHECK(rotary_case("fp32", 2, 8, 2, 64).bytes == 2 * 2 * 12 * 64 * 4);  // 12 heads in and out
+  CHECK(activation_case("bf16", 5, 10).bytes == 5 * 3 * 10 * 2);         // gate and up in, one out
+}
