@@ -1,5 +1,6 @@
 // marea-probe as a program: a quick run on this machine, resumed, killed, and asked wrongly.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,9 +25,9 @@ struct Ran {
   std::string text;  // both streams
 };
 
-Ran probe(const std::string& arguments) {
+Ran shell(const std::string& command) {
   Ran out;
-  FILE* pipe = ::popen((std::string(MAREA_PROBE) + " " + arguments + " 2>&1").c_str(), "r");
+  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::array<char, 4096> part{};
   for (std::size_t got = 0; (got = std::fread(part.data(), 1, part.size(), pipe)) > 0;) out.text.append(part.data(), got);
@@ -34,6 +35,8 @@ Ran probe(const std::string& arguments) {
   out.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return out;
 }
+
+Ran probe(const std::string& arguments) { return shell(std::string(MAREA_PROBE) + " " + arguments); }
 
 // Every row of a table has the header's number of cells, a known operation and a positive time.
 void check_rows(const std::string& path) {
@@ -114,4 +117,51 @@ TEST_CASE("mistakes end with status 2, files that cannot be written with 4") {
   const Ran file = probe("--quick --out /nowhere/t.csv");
   CHECK(file.status == 4);
   CHECK(file.text.find("/nowhere/t.csv: cannot be opened for writing: No such file or directory") != std::string::npos);
+}
+
+namespace {
+
+void write_program(const std::string& path, const std::string& text) {
+  std::ofstream(path) << "#!/bin/sh\n" << text;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+}
+
+// tools/calibrate-gpu with programs of paper before those of the machine.
+Ran calibrate(const Folder& folder, const std::string& options) {
+  return shell(fmt::format("PATH={}:$PATH {}/tools/calibrate-gpu --out {} --probe {} {}", folder.file("bin"), MAREA_SOURCE_DIR,
+                           folder.file("out"), folder.file("bin/probe"), options));
+}
+
+}  // namespace
+
+TEST_CASE("tools/calibrate-gpu checks, measures on top of what is there, and says what is missing") {
+  const Folder folder("calibrate");
+  std::filesystem::create_directories(folder.file("bin"));
+  write_program(folder.file("bin/nvidia-smi"), "echo 9.0\n");
+  write_program(folder.file("bin/marea"), "echo marea \"$@\"; touch \"$6\"\n");
+  write_program(folder.file("bin/probe"), R"(
+echo "probe $*"
+case "$*" in *--check*) exit ${WRONG:-0} ;; esac
+while [ "$1" != --out ]; do shift; done
+[ -s "$2" ] || printf 'device,operation\n' >"$2"
+printf 'h200-sxm,gemm\n' >>"$2"
+)");
+  const Ran first = calibrate(folder, "--minutes 8");
+  CAPTURE(first.text);
+  CHECK(first.status == 0);
+  CHECK(first.text.find("probe --backend cuda --check --quiet") != std::string::npos);
+  CHECK(first.text.find(" --resume ") != std::string::npos);
+  CHECK(contents(folder.file("out/timings.csv")) == "device,operation\nh200-sxm,gemm\n");
+  CHECK(first.text.find(fmt::format("calibrate {0}/timings.csv --device h200-sxm --out {0}/h200-sxm.yaml", folder.file("out"))) !=
+        std::string::npos);
+  calibrate(folder, "");
+  CHECK(lines_of(contents(folder.file("out/timings.csv"))).size() == 3);  // not begun anew
+
+  write_program(folder.file("bin/nvidia-smi"), "echo 7.5\n");
+  CHECK(calibrate(folder, "").text ==
+        "tools/calibrate-gpu: the GPU is older than compute capability 8.0, for which the kernels are written\n");
+  write_program(folder.file("bin/nvidia-smi"), "echo No devices were found; exit 6\n");
+  const Ran none = calibrate(folder, "");
+  CHECK(none.status == 2);
+  CHECK(none.text == "tools/calibrate-gpu: nvidia-smi finds no GPU that works: No devices were found\n");
 }
