@@ -28,10 +28,25 @@ std::string table_of(const cost::Calibration& calibration) {
   const auto errors = [](const spec::ErrorQuantiles& q) {
     return fmt::format("{:.1f} / {:.1f} / {:.0f} %", q.median * 100, q.p90 * 100, q.p99 * 100);
   };
-  for (const cost::Block& block : calibration.blocks)
+  for (const cost::Block& block : calibration.blocks) {
+    if (block.record.rows == 0) continue;
     text += fmt::format("{:<34}{:>8}{:>8}   {:<24}{}\n", block.law + " " + block.format, block.record.rows, block.record.shapes,
                         errors(block.record.held_out), errors(block.record.in_sample));
+  }
   return text;
+}
+
+// The costs of a device that stands in for what was not measured.
+Tree base_costs(const std::string& name) {
+  Tree device = read_yaml(found(run::Kind::device, name, "base").string());
+  Tree costs;
+  costs.kind = Tree::Kind::map;
+  if (const Tree* calibration = device.find("calibration"); calibration != nullptr && calibration->kind == Tree::Kind::scalar) {
+    const Tree tree = read_yaml(found(run::Kind::calibration, calibration->text, "base").string());
+    if (const Tree* fitted = tree.find("costs")) costs = *fitted;
+  }
+  if (const Tree* own = device.find("costs")) spec::lay_over(costs, *own);
+  return costs;
 }
 
 void write(const std::string& file, const std::string& text) {
@@ -51,7 +66,8 @@ int calibrate_command(const Options& options) {
   for (const std::string& file : options.words) cost::read_table(file, timings);
   for (const std::string& measured : timings.devices)
     if (measured != device.name) note(fmt::format("warning: rows of {} are fitted as those of {}", excerpt(measured), device.name));
-  const cost::Calibration calibration = cost::calibrate(timings, device, {options.words.front()});
+  cost::Calibration calibration = cost::calibrate(timings, device, {options.words.front()});
+  if (!options.base.empty()) cost::complete_from(calibration, base_costs(options.base), options.base);
   const std::string yaml = cost::to_yaml(calibration);
   note(table_of(calibration));
   if (options.out.empty())

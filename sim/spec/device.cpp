@@ -8,6 +8,30 @@ namespace marea::spec {
 
 namespace {
 
+// Lists of collectives as one, by number of ranks; where both have one, the device's own counts.
+void join_collectives(Tree& costs, const Tree& own) {
+  Tree* list = costs.find("all_reduce");
+  const Tree* more = own.find("all_reduce");
+  if (list == nullptr || more == nullptr || list->kind != Tree::Kind::list || more->kind != Tree::Kind::list) return;
+  std::map<std::int64_t, Tree> joined;
+  for (const Tree* each : {static_cast<const Tree*>(list), more})
+    for (const Tree& item : each->items)
+      joined.insert_or_assign(Section(Value(item, "all_reduce")).required("ranks").integer(2, 1 << 20), item);
+  list->items.clear();
+  for (auto& [ranks, item] : joined) list->items.push_back(std::move(item));
+}
+
+}  // namespace
+
+void lay_over(Tree& costs, const Tree& own) {
+  Tree over = own;
+  join_collectives(costs, over);
+  if (const Tree* all = costs.find("all_reduce"); all != nullptr && over.find("all_reduce") != nullptr) *over.find("all_reduce") = *all;
+  merge(costs, over);
+}
+
+namespace {
+
 Device::Memory read_memory(const Value& value, const Sources& sources) {
   Section section(value);
   Device::Memory memory;
@@ -63,19 +87,6 @@ void read_power_and_price(Section& section, const Sources& sources, Device& devi
   }
 }
 
-// Lists of collectives as one, by number of ranks; where both have one, the device's own counts.
-void join_collectives(Tree& costs, const Tree& own) {
-  Tree* list = costs.find("all_reduce");
-  const Tree* more = own.find("all_reduce");
-  if (list == nullptr || more == nullptr || list->kind != Tree::Kind::list || more->kind != Tree::Kind::list) return;
-  std::map<std::int64_t, Tree> joined;
-  for (const Tree* each : {static_cast<const Tree*>(list), more})
-    for (const Tree& item : each->items)
-      joined.insert_or_assign(Section(Value(item, "all_reduce")).required("ranks").integer(2, 1 << 20), item);
-  list->items.clear();
-  for (auto& [ranks, item] : joined) list->items.push_back(std::move(item));
-}
-
 // The costs of the calibration with the device's own laid over them, key by key.
 Tree merged_costs(Section& section, Sources& sources, Device& device) {
   Tree costs;
@@ -91,12 +102,7 @@ Tree merged_costs(Section& section, Sources& sources, Device& device) {
     costs = calibration.required("costs").tree();
     calibration.close();
   }
-  if (const std::optional<Value> own = section.optional("costs")) {
-    Tree over = own->tree();
-    join_collectives(costs, over);
-    if (const Tree* all = costs.find("all_reduce"); all != nullptr && over.find("all_reduce") != nullptr) *over.find("all_reduce") = *all;
-    merge(costs, over);
-  }
+  if (const std::optional<Value> own = section.optional("costs")) lay_over(costs, own->tree());
   return costs;
 }
 

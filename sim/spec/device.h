@@ -62,6 +62,8 @@ struct Device {
 // A device as its file states it. Under `calibration` stands the map of a calibration file (not its name): its `costs` count where the
 // device's own `costs` state nothing, and both files' `sources` may be named.
 Device read_device(const Value& value);
+// Lays a device's own `costs` over those of a calibration, key by key; collectives join by their number of ranks.
+void lay_over(Tree& costs, const Tree& own);
 // The same without its coefficients: all that a fit of them needs, and all that a device has before one.
 Device read_hardware(const Value& value);
 

@@ -140,6 +140,44 @@ Calibration calibrate(const Timings& timings, const spec::Device& device, const 
   return calibration;
 }
 
+namespace {
+
+// A block as a file states it, without its provenance.
+Block stated(std::string_view law, std::string format, const Tree& tree, const std::string& base) {
+  Block block;
+  block.law = law;
+  block.format = std::move(format);
+  block.status = spec::Status::assumed;
+  block.source = "coefficients of " + base + " stand in: nothing was measured";
+  for (const TreeEntry& entry : tree.entries)
+    if (entry.value.kind == Tree::Kind::scalar && entry.key != "status" && entry.key != "source" && entry.key != "ranks")
+      block.values.emplace_back(entry.key, entry.value.text);
+  return block;
+}
+
+}  // namespace
+
+void complete_from(Calibration& calibration, const Tree& costs, const std::string& base) {
+  const auto add = [&](Block block) {
+    const auto same = [&](const Block& one) { return one.law == block.law && one.format == block.format; };
+    if (std::none_of(calibration.blocks.begin(), calibration.blocks.end(), same)) calibration.blocks.push_back(std::move(block));
+  };
+  for (const TreeEntry& law : costs.entries) {
+    if (law.value.kind == Tree::Kind::list)
+      for (const Tree& item : law.value.items) add(stated(law.key, item.find("ranks") ? item.find("ranks")->text : "", item, base));
+    if (law.value.kind != Tree::Kind::map) continue;
+    const bool by_format = std::any_of(law.value.entries.begin(), law.value.entries.end(),
+                                       [](const TreeEntry& entry) { return entry.value.kind == Tree::Kind::map && entry.key != "fit"; });
+    if (!by_format) add(stated(law.key, "", law.value, base));
+    if (!by_format) continue;
+    for (const TreeEntry& format : law.value.entries) add(stated(law.key, format.key, format.value, base));
+  }
+  std::stable_sort(calibration.blocks.begin(), calibration.blocks.end(), [](const Block& a, const Block& b) {
+    if (a.law != b.law || a.law != "all_reduce") return a.law < b.law;
+    return std::stol(a.format) < std::stol(b.format);
+  });
+}
+
 std::string to_yaml(const Calibration& calibration) {
   std::vector<std::string> sources;
   for (const Block& block : calibration.blocks)
@@ -164,8 +202,8 @@ std::string to_yaml(const Calibration& calibration) {
     else if (!block.format.empty())
       text += fmt::format("    {}:\n", block.format);
     for (const auto& [key, value] : block.values) text += fmt::format("{}{}: {}\n", indent, key, value);
-    text += fmt::format("{0}status: {1}\n{0}source: {2}\n{0}fit: {3}\n", indent, spec::name(block.status), source(block),
-                        record_text(block.record));
+    text += fmt::format("{0}status: {1}\n{0}source: {2}\n", indent, spec::name(block.status), source(block));
+    if (block.record.rows > 0) text += fmt::format("{}fit: {}\n", indent, record_text(block.record));
   }
   return text;
 }

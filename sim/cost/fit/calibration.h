@@ -19,6 +19,9 @@ struct Calibration {
 // the fastest counts: it is what an engine would choose. Throws ConfigError at `place` for a group with too few rows.
 Calibration calibrate(const Timings& timings, const spec::Device& device, const Mark& place);
 
+// Adds blocks of `costs` (of a device called `base`) for every law and format that the calibration has none for, as assumed.
+void complete_from(Calibration& calibration, const Tree& costs, const std::string& base);
+
 // The file of a calibration, as spec::read_device() accepts it under `calibration`.
 std::string to_yaml(const Calibration& calibration);
 
