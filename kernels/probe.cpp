@@ -91,9 +91,14 @@ int run(const Options& options) {
   }
   const Outcome outcome = perform(*backend, plan, table.get(), now, say);
   if (table) write_facts(options, *backend, plan, &outcome);
-  fmt::print(stderr, "{} measured, {} were there, {} unsupported, {} wrong, {} throttled, {} not reached in time\n",
-             outcome.measured.size(), outcome.held, outcome.unsupported.size(), outcome.wrong.size(), outcome.throttled.size(),
-             outcome.unreached);
+  if (table)
+    fmt::print(stderr, "{} measured, {} were there, {} unsupported, {} wrong, {} throttled, {} not reached in time\n",
+               outcome.measured.size(), outcome.held, outcome.unsupported.size(), outcome.wrong.size(), outcome.throttled.size(),
+               outcome.unreached);
+  else
+    fmt::print(stderr, "{} checked, {} unsupported, {} wrong, {} not reached in time\n",
+               plan.cases.size() - outcome.unsupported.size() - static_cast<std::size_t>(outcome.unreached), outcome.unsupported.size(),
+               outcome.wrong.size(), outcome.unreached);
   for (const Note& note : outcome.wrong) fmt::print(stderr, "wrong: {}: {}\n", describe(note.one), note.why);
   return outcome.wrong.empty() ? 0 : 1;
 }

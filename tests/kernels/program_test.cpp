@@ -100,6 +100,13 @@ TEST_CASE("a kill leaves whole rows") {
   CHECK(nlohmann::json::parse(contents(out + ".json"))["finished"] == false);
 }
 
+TEST_CASE("a check counts what it checked") {
+  const Folder folder("check");
+  const Ran checked = probe(fmt::format("--check --quiet --operations gemm,kv_gather --file-folder {}", folder.file(".")));
+  CHECK(checked.status == 0);
+  CHECK(checked.text == "5 checked, 0 unsupported, 0 wrong, 0 not reached in time\n");
+}
+
 TEST_CASE("the list is the plan, and takes no time") {
   const Ran all = probe("--list");
   CHECK(all.status == 0);
