@@ -272,6 +272,38 @@ TEST_CASE("of rows of one case captured ones go first, then the fastest") {
   CHECK(cost::to_yaml(cost::calibrate(doubled, device, {"test"})) == cost::to_yaml(cost::calibrate(timings, device, {"test"})));
 }
 
+TEST_CASE("rows that are mostly noise are passed over") {
+  const Timings timings = products(known_gemm(), 0.02);
+  Timings noisy = timings;
+  for (Timing row : timings.rows) {
+    row.seconds /= 3;
+    row[Measure::noise] = 0.5;
+    noisy.rows.push_back(row);
+  }
+  const spec::Device device = test::device("h100-sxm");
+  CHECK(cost::to_yaml(cost::calibrate(noisy, device, {"test"})) == cost::to_yaml(cost::calibrate(timings, device, {"test"})));
+}
+
+TEST_CASE("what no table covers comes from a base device, as assumed, and the whole reads back as a device") {
+  const spec::Device device = test::device("l40s");
+  cost::Calibration fit = cost::calibrate(products(known_gemm(), 0.02), device, {"test"});
+  Tree base = test::device_tree("h100-sxm");
+  Tree costs = *base.find("calibration")->find("costs");
+  spec::lay_over(costs, *base.find("costs"));
+  cost::complete_from(fit, costs, "h100-sxm");
+  Tree tree = test::catalogue_tree("hardware/devices", "l40s");
+  *tree.find("calibration") = parse_yaml(cost::to_yaml(fit), "fit.yaml");
+  const spec::Device read = spec::read_device(Value(tree, "device"));
+  const spec::Device h100 = test::device("h100-sxm");
+  const std::size_t bf16 = spec::at(spec::Format::bf16);
+  CHECK(read.costs.gemm[bf16]->origin.status == spec::Status::fitted);
+  CHECK(read.costs.experts[bf16]->origin.status == spec::Status::assumed);
+  CHECK(read.costs.experts[bf16]->floor == h100.costs.experts[bf16]->floor);
+  CHECK(read.costs.experts[bf16]->fit.rows == 0);
+  CHECK(read.costs.decode_attention[bf16]->ramp == h100.costs.decode_attention[bf16]->ramp);
+  CHECK(read.costs.all_reduce.size() == h100.costs.all_reduce.size());
+}
+
 TEST_CASE("shipped calibrations are what the public tables give") {
   const auto folder = test::shared("data/aiconfigurator");
   if (!folder) return;

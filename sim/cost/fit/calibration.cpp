@@ -112,10 +112,17 @@ bool has_law(Operation operation) { return operation <= Operation::all_reduce ||
 
 }  // namespace
 
+namespace {
+
+constexpr double kNoisy = 0.25;  // a median that is not known to a quarter says nothing
+
+}  // namespace
+
 Calibration calibrate(const Timings& timings, const spec::Device& device, const Mark& place) {
   std::map<Group, std::vector<Timing>> groups;
   bool whole_blocks = false;
   for (const Timing& row : timings.rows) {
+    if (row[Measure::noise] > kNoisy) continue;
     if (has_law(row.operation)) groups[group_of(row)].push_back(row);
     whole_blocks = whole_blocks || row.with_products;
   }
