@@ -126,7 +126,7 @@ Law<DecodeCase> decode_fit(const Machine& machine, bool of_latent, bool launched
     law.coefficients.push_back({"head_width", Notation::number, {0.2, 0, 1, 0.05}});
     law.coefficients.push_back({"wide_head", Notation::number, {0.2, 0, 3, 0.1}});
   }
-  law.basic = 5;
+  law.basic = 4;
   law.neutral = {0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   law.neutral.resize(law.coefficients.size());
   law.with = [machine](std::span<const double> values) -> std::function<double(const DecodeCase&)> {
