@@ -80,7 +80,8 @@ const std::vector<Variant> kVariants = {
      "blocks: 1700"},
     {"engine: vllm-v1, scheduler: shortest-job, router: {kind: prefix-affinity, view_age: 50 ms}, watermark: 0.02, max_length: 24000 tok",
      "blocks: 1700"},
-    {"engine: vllm-v1, prefix_caching: false, router: power-of-two, host: {front_end: {call: 0 ms}}, max_length: 24000 tok", "blocks: 2000"},
+    {"engine: vllm-v1, prefix_caching: false, router: power-of-two, host: {front_end: {call: 0 ms}}, max_length: 24000 tok",
+     "blocks: 2000"},
 };
 
 }  // namespace

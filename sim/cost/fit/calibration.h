@@ -16,7 +16,8 @@ struct Calibration {
 };
 
 // Fits every law that the timings have rows for. Of rows that describe the same case, those in a captured graph go before eager ones, then
-// the fastest counts: it is what an engine would choose. Rows whose stated noise is above a quarter are passed over. Throws ConfigError at `place` for a group with too few rows.
+// the fastest counts: it is what an engine would choose. Rows whose stated noise is above a quarter are passed over. Throws ConfigError at
+// `place` for a group with too few rows.
 Calibration calibrate(const Timings& timings, const spec::Device& device, const Mark& place);
 
 // Adds blocks of `costs` (of a device called `base`) for every law and format that the calibration has none for, as assumed.
