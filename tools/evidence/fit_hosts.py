@@ -11,7 +11,6 @@ import catalogue
 import errors
 import host_fit
 
-ROUNDS = 1  # of linear answers, each around the last one's constants, the first around those shipped
 FEWEST = 10  # rows that an engine version needs for times of its own
 SOURCE = (
     "fitted after the kernels to {rows} measured runs of {models} ({sources}); median errors in sample {errors}; tokenising from a published figure"
@@ -110,12 +109,11 @@ def main():
     def own(case):
         return constants.get(case.engine, constants["vllm"])
 
-    for _ in range(ROUNDS):
-        start = [own(case) for case in cases]
-        with tempfile.TemporaryDirectory() as folder:
-            base, slopes = host_fit.columns(options.marea, folder, cases, own)
-        answers = host_fit.Answers(cases, base, slopes, start)
-        constants = {name: host_fit.solve(answers, rows) for name, rows in groups.items()}
+    start = [own(case) for case in cases]
+    with tempfile.TemporaryDirectory() as folder:
+        base, slopes = host_fit.columns(options.marea, folder, cases, own)
+    answers = host_fit.Answers(cases, base, slopes, start)
+    constants = {name: host_fit.solve(answers, rows) for name, rows in groups.items()}
     for name, rows in groups.items():
         found = answers.errors([constants[name]] * len(cases))[rows]
         show(name, found)

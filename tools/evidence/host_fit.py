@@ -1,8 +1,8 @@
 """Fits the host times of engine versions to measured serving runs, after the kernels: nothing of a device or a model is fitted here.
 
 The answers of marea are near linear in host times, so each constant is turned once by a known amount, everything is replayed, and the
-differences are the columns of a robust non-negative least-squares problem in the logarithms of TPOT and TTFT; a second round starts at
-the first one's answer. One set of constants for each engine version, none for a model."""
+differences are the columns of a robust non-negative least-squares problem in the logarithms of times; they are taken
+around the constants shipped before, so a second call refines the first. One set of constants for each engine version, none for a model."""
 
 import copy
 

@@ -4,29 +4,22 @@ import csv
 import pathlib
 
 import catalogue
+import settings
 from case import Case
 
-MODELS = {
-    "meta-llama/Llama-3.1-70B": "llama-3.1-70b",
-    "openai/gpt-oss-120b": "gpt-oss-120b",
-    "MiniMaxAI/MiniMax-M2.5": "minimax-m2.5",
-    "moonshotai/Kimi-K2.5": "kimi-k2.5",
-    "Qwen/Qwen3-32B": "qwen3-32b",
-    "Qwen/Qwen3-235B-A22B-FP8": "qwen3-235b-a22b",
-    "nvidia/Llama-3.1-8B-Instruct-FP8": "llama-3.1-8b",
-    "deepseek-ai/DeepSeek-R1": "deepseek-v3",
-    "deepseek-ai/DeepSeek-V3": "deepseek-v3",
-}
-NODES = {"b200_sxm": "hgx-b200", "b300_sxm": "hgx-b300", "h100_sxm": "hgx-h100", "h200_sxm": "hgx-h200"}
 SETTINGS = ("concurrency", "precision", "isl", "osl", "tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")
 REPEATABLE = 1.10  # largest spread between repeats of a point that the goals count
+
+
+def node(row):
+    return settings.NODES[row["system"].removesuffix("_sxm").upper()]
 
 
 def recipe(row):
     """Engine flags of a point, as the published benchmark scripts of the source set them (SemiAnalysisAI/InferenceX, benchmarks/ and
     benchmarks/single_node/, the script of the model, precision and device). Where a script is silent, vLLM's own default on these devices
     holds: 8,192 tokens a step, 1,024 sequences, 16-bit KV, 0.9 of the memory."""
-    model, blackwell = MODELS[row["model_path"]], row["system"].startswith("b")
+    model, blackwell = settings.model(row["model_path"]), row["system"].startswith("b")
     concurrency, isl = int(row["concurrency"]), int(row["isl"])
     # NVIDIA's NVFP4 checkpoints ask for an fp8 KV cache themselves (hf_quant_config.json: kv_cache_quant_algo), which vLLM follows.
     kv = "fp8" if weights(row) == "nvfp4" else "bf16"
@@ -89,8 +82,8 @@ def scenario(row):
     if expert_ranks(row) > 1:
         pool["expert_ranks"] = expert_ranks(row)
     return {
-        "service": {"model": MODELS[row["model_path"]], "weights": weights(row), "kv": flags["kv"]},
-        "cluster": {"node": NODES[row["system"]], "pools": [pool]},
+        "service": {"model": settings.model(row["model_path"]), "weights": weights(row), "kv": flags["kv"]},
+        "cluster": {"node": node(row), "pools": [pool]},
         "serving": {
             "engine": "vllm-v1",
             "host": host(row),
@@ -131,9 +124,9 @@ def floor(row):
     """Seconds that the weights and the KV of one decode step need at the full datasheet bandwidth of all devices of the row."""
     concurrency = int(row["concurrency"])
     context = 0.9 * (int(row["isl"]) + int(row["osl"]) / 2)
-    bytes_read = catalogue.weight_bytes(MODELS[row["model_path"]], weights(row), concurrency)
-    bytes_read += concurrency * context * catalogue.kv_bytes(MODELS[row["model_path"]], recipe(row)["kv"], int(row["tp_size"]))
-    return bytes_read / (catalogue.bandwidth(NODES[row["system"]]) * int(row["tp_size"]))
+    bytes_read = catalogue.weight_bytes(settings.model(row["model_path"]), weights(row), concurrency)
+    bytes_read += concurrency * context * catalogue.kv_bytes(settings.model(row["model_path"]), recipe(row)["kv"], int(row["tp_size"]))
+    return bytes_read / (catalogue.bandwidth(node(row)) * int(row["tp_size"]))
 
 
 def throughput(row, ttft, tpot):
@@ -147,7 +140,7 @@ def cases(folder):
     with open(pathlib.Path(folder) / "inferencex-measured" / "e2e_points.csv", newline="") as file:
         for index, row in enumerate(csv.DictReader(file)):
             rule = removed_by(row)
-            runs = row["mode"] == "agg" and row["backend"] == "vllm" and row["concurrency"] and row["model_path"] in MODELS
+            runs = row["mode"] == "agg" and row["backend"] == "vllm" and row["concurrency"] and settings.model(row["model_path"])
             tpot, ttft = float(row["silicon_tpot_ms"]) / 1e3, float(row["silicon_ttft_ms"]) / 1e3
             out.append(
                 Case(
