@@ -1,5 +1,6 @@
 // A dense layer through Eigen: outputs = inputs x weights^T. With bf16 weights, panels are widened to fp32 in the cache and multiplied
-// there, as CPU engines do; the memory sees bf16.
+// there, as CPU engines do; the memory sees bf16. A few rows are multiplied one by one with a panel that stays in the cache: Eigen's
+// general product would first repack all weights, which costs several times the product.
 #include <Eigen/Dense>
 #include <algorithm>
 #include <type_traits>
@@ -13,6 +14,19 @@ namespace {
 
 template <class Value>
 using Matrix = Eigen::Matrix<Value, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr std::int64_t kFewRows = 6;  // above, repacking pays
+
+// outputs = inputs x panel^T
+template <class Panel>
+void multiply(const Eigen::Map<const Matrix<float>>& inputs, const Panel& panel,
+              Eigen::Ref<Matrix<float>, 0, Eigen::OuterStride<>> outputs) {
+  if (inputs.rows() > kFewRows) {
+    outputs.noalias() = inputs * panel.transpose();
+    return;
+  }
+  for (Eigen::Index row = 0; row < inputs.rows(); ++row) outputs.row(row).transpose().noalias() = panel * inputs.row(row).transpose();
+}
 
 template <class Weight>
 class Dense final : public HostKernel {
@@ -30,10 +44,11 @@ class Dense final : public HostKernel {
   void run() override {
     const Eigen::Map<const Matrix<float>> inputs(inputs_.data(), m_, k_);
     Eigen::Map<Matrix<float>> outputs(outputs_.data(), m_, n_);
-    // A thread's share of the outputs in one panel of fp32 weights; bf16 weights in panels whose fp32 copy stays in a cache of 1 MB.
+    // A thread's share of the outputs in one panel of fp32 weights, where they are multiplied as they are; else panels of which the fp32
+    // copy stays in a cache of 1 MB.
     const std::int64_t share = (n_ + threads() - 1) / threads();
-    const std::int64_t panel =
-        std::is_same_v<Weight, float> ? share : std::min(share, std::max<std::int64_t>(16, (std::int64_t{1} << 18) / k_));
+    const std::int64_t cached = std::min(share, std::max<std::int64_t>(16, (std::int64_t{1} << 18) / k_));
+    const std::int64_t panel = std::is_same_v<Weight, float> && m_ > kFewRows ? share : cached;
     const std::int64_t panels = (n_ + panel - 1) / panel;
 #pragma omp parallel
     {
@@ -42,13 +57,13 @@ class Dense final : public HostKernel {
       for (std::int64_t i = 0; i < panels; ++i) {
         const std::int64_t first = i * panel;
         const std::int64_t rows = std::min(panel, n_ - first);
+        const Weight* weights = weights_.data() + first * k_;
         if constexpr (std::is_same_v<Weight, float>) {
-          outputs.middleCols(first, rows).noalias() =
-              inputs * Eigen::Map<const Matrix<float>>(weights_.data() + first * k_, rows, k_).transpose();
+          multiply(inputs, Eigen::Map<const Matrix<float>>(weights, rows, k_), outputs.middleCols(first, rows));
         } else {
           wide.resize(rows, k_);
-          widen(weights_.data() + first * k_, rows * k_, wide.data());
-          outputs.middleCols(first, rows).noalias() = inputs * wide.transpose();
+          widen(weights, rows * k_, wide.data());
+          multiply(inputs, wide, outputs.middleCols(first, rows));
         }
       }
     }

@@ -67,6 +67,15 @@ TEST_CASE("shipped scenarios give the recorded fingerprints and obey the laws") 
   }
 }
 
+TEST_CASE("cpu-chat takes at least the reading of all weights for a token, and not many times that") {
+  const metrics::Results results = simulate("cpu-chat");
+  // Layers in int4 (6.95e9 parameters at half a byte and a scale of two bytes for every 32: 0.5625 bytes), the head in 16 bits (151,936 x
+  // 4,096).
+  const double seconds = (6.95e9 * 0.5625 + 151936.0 * 4096 * 2) / 68e9;
+  CHECK(value(results, "tpot_p50") * 1e-9 > seconds * 0.9);
+  CHECK(value(results, "tpot_p50") * 1e-9 < seconds * 6);
+}
+
 TEST_CASE("first-run shows the collapse past a KV demand of 1 and that capacity undoes it") {
   const metrics::Results base = simulate("first-run");
   const metrics::Results larger = simulate("first-run", {"cluster.node.device.memory.capacity=2x"});
