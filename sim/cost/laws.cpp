@@ -114,6 +114,21 @@ DecodeLaw decode_law(const spec::DecodeAttentionCost& cost, const Machine& machi
   return law;
 }
 
+SparseLaw sparse_law(const spec::SparseAttentionCost& cost, const Machine& machine, double index_peak, const SparseShape& shape) {
+  constexpr double kScore = 4;  // bytes
+  const auto over = [](double work, double efficiency, double rate) { return efficiency > 0 ? work / (efficiency * rate) : 0; };
+  SparseLaw law;
+  law.floor = cost.floor.count();
+  law.key = norm(over(shape.key_bytes, cost.memory_efficiency, machine.bandwidth),
+                 over(shape.key_flops * std::max(shape.heads, cost.least_heads), cost.compute_efficiency, machine.peak), 3);
+  law.query = law.key * cost.tile_keys + (cost.query.count() + cost.head.count() * shape.heads) / machine.units;
+  law.index_floor = cost.index_floor.count();
+  law.index_key = over(2 * shape.index_heads * shape.index_dim, cost.index_compute, index_peak) +
+                  over(shape.index_bytes, cost.index_memory, machine.bandwidth) + cost.index_traffic * kScore / machine.bandwidth;
+  law.index_query = cost.index_query.count() * shape.index_heads / machine.units;
+  return law;
+}
+
 double prefill_attention(const spec::PrefillAttentionCost& cost, const Machine& machine, const PrefillShape& shape,
                          const PrefillWork& work) {
   const double d = shape.head_dim;

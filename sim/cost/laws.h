@@ -77,18 +77,47 @@ struct DecodeLaw {
   }
 };
 DecodeLaw decode_law(const spec::DecodeAttentionCost& cost, const Machine& machine, const DecodeShape& shape);
+
+// Latent attention over chosen keys, one layer on one rank. Every query, of a decode or of a prompt, is priced alike: it gathers its own
+// keys for all heads. Its index scores every key before it, and the highest are chosen.
+struct SparseShape {
+  double heads = 0;
+  double key_bytes = 0;
+  double key_flops = 0;    // of one query head, a key
+  double index_heads = 0;  // of a layer that owns an index
+  double index_dim = 0;
+  double index_bytes = 0;  // of an entry
+};
+//   key = cube norm of key_bytes / (eb BW) and key_flops max(heads, H0) / (e P)
+//   query = key T + (tq + th heads) / S
+//   index_key = 2 ih id / (ei P8) + index_bytes / (im BW) + ix 4 / BW,   index_query = iq ih / S
+// Seconds apart from the floors: queries x query + keys read x key, and queries x index_query + keys scored x index_key.
+struct SparseLaw {
+  double floor = 0;
+  double key = 0;
+  double query = 0;
+  double index_floor = 0;
+  double index_key = 0;
+  double index_query = 0;
+  double attend(double queries, double keys) const { return query * queries + key * keys; }
+  double choose(double queries, double keys) const { return index_query * queries + index_key * keys; }
+};
+// `machine` multiplies in 16 bits, `index_peak` is the FLOP/s of 8 bits.
+SparseLaw sparse_law(const spec::SparseAttentionCost& cost, const Machine& machine, double index_peak, const SparseShape& shape);
+
 // The part of a step that grows with the contexts of its decodes, over all layers: those that read every key, those that read a limited
 // number, and the scan of an index.
 struct DecodeGrowth {
   DecodeLaw law;
   double layers = 0;
+  DecodeLaw limited;
   double limited_layers = 0;
   double scan = 0;  // seconds a key, all layers
 
   double at(double sequences, double keys, double limited_keys) const {
     if (sequences <= 0) return 0;
     const double seconds = scan * keys + layers * law.at(sequences, keys);
-    return limited_layers > 0 ? seconds + limited_layers * law.at(sequences, limited_keys) : seconds;
+    return limited_layers > 0 ? seconds + limited_layers * limited.at(sequences, limited_keys) : seconds;
   }
 };
 

@@ -13,7 +13,7 @@ void add_grouped(const spec::Model& model, const spec::Deployment& deployment, s
   out.push_back({MatrixRole::attention, deployment.attention_weights, queries, model.hidden, a.layers});
 }
 
-// The compressions into query and latent are repeated on every rank; what leads out of them is split by heads.
+// The compressions into query and latent are repeated on every rank, like an index; what leads out of them is split by heads.
 void add_latent(const spec::Model& model, const spec::Deployment& deployment, std::vector<Matrix>& out) {
   const spec::Attention& a = model.attention;
   const std::int64_t heads = a.heads / deployment.tensor;
@@ -27,6 +27,9 @@ void add_latent(const spec::Model& model, const spec::Deployment& deployment, st
   }
   out.push_back({MatrixRole::attention, format, a.latent, heads * (a.nope_dim + a.value_dim), a.layers});
   out.push_back({MatrixRole::attention, format, heads * a.value_dim, model.hidden, a.layers});
+  if (a.index_layers == 0 || a.index_heads == 0 || a.query_rank == 0) return;
+  out.push_back({MatrixRole::attention, format, a.query_rank, a.index_heads * a.index_dim, a.index_layers});
+  out.push_back({MatrixRole::attention, format, model.hidden, a.index_heads + a.index_dim, a.index_layers});
 }
 
 // With a gate, gate and up are one matrix of twice the width.

@@ -78,21 +78,51 @@ void StepCost::State::set_attention(const spec::Model& model, const spec::Device
     shape = {heads, kv_heads, real(a.head_dim), 2 * kv_heads * real(a.head_dim) * bytes, 4 * real(a.head_dim)};
     prefill_shape_ = {heads, kv_heads, real(a.head_dim)};
   }
-  FittedRange::narrow(range.sequences, decode.fit.range(spec::Extent::batch));
-  FittedRange::narrow(range.context, decode.fit.range(spec::Extent::context));
-  FittedRange::narrow(range.prompt, prefill_.fit.range(spec::Extent::tokens));
-  range.require(decode.fit.range(spec::Extent::heads), heads);
-  if (!latent) range.require(decode.fit.range(spec::Extent::head_dim), real(a.head_dim));
   full_layers_ = real(a.full_layers());
   limited_layers_ = real(a.windowed_layers + a.sparse_layers);
   key_limit_ = real(a.key_limit());
-  index_layers_ = real(a.sparse_layers);
   windowed_ = a.windowed_layers > 0;
-  growth.law = decode_law(decode, attention_machine_, shape);
+  growth.law = growth.limited = decode_law(decode, attention_machine_, shape);
   growth.layers = full_layers_;
   growth.limited_layers = limited_layers_;
-  growth.scan = real(a.index_per_token.value) / (decode.memory_efficiency * attention_machine_.bandwidth);
-  index_pair_rate_ = index_layers_ * 2 * real(a.index_heads * a.index_dim) / (prefill_.compute_efficiency * attention_machine_.peak);
+  if (a.sparse_layers > 0) set_sparse(model, device, shape);
+  const spec::FitRecord& seen = sparse_decode_ ? sparse_decode_->fit : decode.fit;
+  const spec::FitRecord& prompts = sparse_prefill_ ? sparse_prefill_->fit : prefill_.fit;
+  FittedRange::narrow(range.sequences, seen.range(spec::Extent::batch));
+  FittedRange::narrow(range.context, seen.range(spec::Extent::context));
+  FittedRange::narrow(range.prompt, prompts.range(spec::Extent::tokens));
+  range.require(seen.range(spec::Extent::heads), heads);
+  if (!latent) range.require(seen.range(spec::Extent::head_dim), real(a.head_dim));
+}
+
+// Where no law of sparse attention was fitted, chosen keys are read as all keys are, the index is scanned at the same rate, and its scores
+// are multiplied as those of attention.
+void StepCost::State::set_sparse(const spec::Model& model, const spec::Device& device, const DecodeShape& shape) {
+  const spec::Attention& a = model.attention;
+  const auto kv = static_cast<std::size_t>(deployment.kv == spec::Format::fp16 ? spec::Format::bf16 : deployment.kv);
+  const bool latent = a.kind == spec::AttentionKind::latent;
+  index_layers_ = real(a.index_layers);
+  const double entry = index_layers_ > 0 ? real(a.index_per_token.value) / index_layers_ : 0;
+  const SparseShape sparse{shape.heads, shape.key_bytes, shape.key_flops, real(a.index_heads), real(a.index_dim), entry};
+  const double index_peak =
+      device.compute.peak[spec::at(spec::Format::fp8)] ? device.peak(spec::Format::fp8).value : attention_machine_.peak;
+  if (latent && device.costs.decode_sparse[kv]) {
+    sparse_decode_ = device.costs.decode_sparse[kv];
+    const SparseLaw law = sparse_law(*sparse_decode_, attention_machine_, index_peak, sparse);
+    growth.limited = {law.floor, law.key, law.query + index_layers_ / limited_layers_ * law.index_query, 0, 0};
+    growth.scan = index_layers_ * law.index_key;
+    index_decode_floor_ = law.index_floor;
+  } else {
+    growth.scan = real(a.index_per_token.value) / (decode.memory_efficiency * attention_machine_.bandwidth);
+    index_decode_floor_ = decode.floor.count();
+  }
+  if (latent && device.costs.prefill_sparse[kv]) {
+    sparse_prefill_ = device.costs.prefill_sparse[kv];
+    sparse_prompts_ = sparse_law(*sparse_prefill_, attention_machine_, index_peak, sparse);
+  } else {
+    sparse_prompts_.index_floor = prefill_.floor.count();
+    sparse_prompts_.index_key = 2 * real(a.index_heads * a.index_dim) / (prefill_.compute_efficiency * attention_machine_.peak);
+  }
 }
 
 void StepCost::State::set_experts(const spec::Model& model, const spec::Device& device) {
@@ -210,19 +240,21 @@ double StepCost::State::prefill(const StepSums& sums) const {
   double seconds = 0;
   PrefillWork work{real(sums.prefill_sequences), tokens, sums.prefill_pairs, longest, false};
   if (full_layers_ > 0) seconds += full_layers_ * prefill_attention(prefill_, attention_machine_, prefill_shape_, work);
-  if (limited_layers_ > 0) {
+  if (sparse_prefill_) {
+    seconds += limited_layers_ * (sparse_prompts_.floor + sparse_prompts_.attend(tokens, sums.prefill_windowed_pairs));
+  } else if (limited_layers_ > 0) {
     work.pairs = sums.prefill_windowed_pairs;
     work.longest = longest < key_limit_ ? longest : key_limit_;
     work.windowed = windowed_;
     seconds += limited_layers_ * prefill_attention(prefill_, attention_machine_, prefill_shape_, work);
   }
-  if (index_layers_ > 0) seconds += index_layers_ * prefill_.floor.count() + index_pair_rate_ * sums.prefill_pairs;
+  if (index_layers_ > 0) seconds += index_layers_ * (sparse_prompts_.index_floor + sparse_prompts_.choose(tokens, sums.prefill_pairs));
   return seconds;
 }
 
 double StepCost::State::decode_fixed(double sequences) const {
   if (sequences <= 0) return 0;
-  return (full_layers_ + limited_layers_) * growth.law.floor + index_layers_ * decode.floor.count();
+  return full_layers_ * growth.law.floor + limited_layers_ * growth.limited.floor + index_layers_ * index_decode_floor_;
 }
 
 double StepCost::State::on_device(const StepSums& own, const StepSums& sums) {
@@ -285,7 +317,7 @@ Breakdown StepCost::breakdown(const StepSums& sums) {
     result.component[static_cast<std::size_t>(Component::collectives)] += Seconds{parts->collectives};
   }
   add(Component::prefill_attention, s.prefill(own), s.prefill_status());
-  add(Component::decode_attention, s.decode_fixed(real(own.decode_sequences)) + grown, s.decode.origin.status);
+  add(Component::decode_attention, s.decode_fixed(real(own.decode_sequences)) + grown, s.decode_status());
   add(Component::head, s.head_gemm(real(own.sampled)), s.head_status());
   add(Component::head, s.sampling(real(own.sampled)), s.sampler_status());
   // Overlapping host time counts only as far as it lengthens the step.

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "sim/cost/laws.h"
@@ -87,7 +88,8 @@ struct StepCost::State {
   FittedRange range;
   spec::DecodeAttentionCost decode;
   DecodeGrowth growth;
-  spec::Status prefill_status() const { return prefill_.origin.status; }
+  spec::Status prefill_status() const { return sparse_prefill_ ? sparse_prefill_->origin.status : prefill_.origin.status; }
+  spec::Status decode_status() const { return sparse_decode_ ? sparse_decode_->origin.status : decode.origin.status; }
   double head_gemm(double rows) const;
   double sampling(double rows) const;
   spec::Status head_status() const { return head_product_.cost.origin.status; }
@@ -100,6 +102,7 @@ struct StepCost::State {
   void add_dense(double tokens, LinearParts& parts) const;
   void add_experts(double tokens, LinearParts& parts) const;
   void set_attention(const spec::Model& model, const spec::Device& device);
+  void set_sparse(const spec::Model& model, const spec::Device& device, const DecodeShape& shape);
   void set_experts(const spec::Model& model, const spec::Device& device);
   void set_small_kernels(const spec::Model& model);
   void set_collectives(const spec::Model& model, const spec::Device& device);
@@ -139,7 +142,10 @@ struct StepCost::State {
   double key_limit_ = 0;
   bool windowed_ = false;
   double index_layers_ = 0;
-  double index_pair_rate_ = 0;  // seconds a query-key pair, all sparse layers
+  double index_decode_floor_ = 0;  // a layer
+  std::optional<spec::SparseAttentionCost> sparse_decode_;
+  std::optional<spec::SparseAttentionCost> sparse_prefill_;
+  SparseLaw sparse_prompts_;  // without a cost of its own: the index alone
 
   LinearTable per_rank_;
   LinearTable shared_;

@@ -85,6 +85,29 @@ PrefillAttentionCost read_prefill(const Value& value, const Sources& sources, Fo
   return cost;
 }
 
+SparseAttentionCost read_sparse(const Value& value, const Sources& sources, Format) {
+  Section section(value);
+  SparseAttentionCost cost;
+  cost.floor = read_seconds(section.required("floor"));
+  cost.compute_efficiency = number_or(section, "compute", 0, 0, 1.5);
+  cost.memory_efficiency = number_or(section, "memory", 0, 0, 20);
+  if (cost.compute_efficiency <= 0 && cost.memory_efficiency <= 0)
+    section.fail("neither `compute` nor `memory`; reading keys takes one of them");
+  cost.least_heads = number_or(section, "least_heads", 0, 0, 1024);
+  cost.tile_keys = number_or(section, "tile_keys", 0, 0, 65536);
+  cost.query = seconds_or(section, "query", Seconds{});
+  cost.head = seconds_or(section, "head", Seconds{});
+  cost.index_floor = seconds_or(section, "index_floor", Seconds{});
+  cost.index_compute = number_or(section, "index_compute", 0, 0, 1.5);
+  cost.index_memory = number_or(section, "index_memory", 0, 0, 1.5);
+  cost.index_traffic = number_or(section, "index_traffic", 0, 0, 1000);
+  cost.index_query = seconds_or(section, "index_query", Seconds{});
+  cost.fit = read_fit_record(section);
+  cost.origin = sources.read(section);
+  section.close();
+  return cost;
+}
+
 ExpertsCost read_experts(const Value& value, const Sources& sources, Format weights) {
   Section section(value);
   ExpertsCost cost;
@@ -169,6 +192,8 @@ StepCosts read_step_costs(const Value& value, const Sources& sources) {
   read_by_format(section, "prefill_attention", sources, costs.prefill_attention, read_prefill);
   read_by_format(section, "decode_latent", sources, costs.decode_latent, read_decode);
   read_by_format(section, "prefill_latent", sources, costs.prefill_latent, read_prefill);
+  read_by_format(section, "decode_sparse", sources, costs.decode_sparse, read_sparse);
+  read_by_format(section, "prefill_sparse", sources, costs.prefill_sparse, read_sparse);
   if (!costs.gemm[static_cast<std::size_t>(Format::bf16)]) section.fail("no `gemm.bf16`; every device states its 16-bit coefficients");
   if (const std::optional<Value> all_reduce = section.optional("all_reduce")) costs.all_reduce = read_all_reduce(*all_reduce, sources);
   costs.small_kernels = read_small_kernels(section.required("small_kernels"), sources);

@@ -64,6 +64,24 @@ struct PrefillAttentionCost {
   Origin origin;
 };
 
+// Latent attention of queries that each read a choice of keys, one layer, and the index that makes the choice.
+struct SparseAttentionCost {
+  Seconds floor{};                // t0, per launch
+  double compute_efficiency = 0;  // e, of 16-bit peak; 0: compute never binds
+  double memory_efficiency = 0;   // eb, of bandwidth: keys are gathered for every query; 0: memory never binds
+  double least_heads = 0;         // H0: query heads are padded up to this many
+  double tile_keys = 0;           // T: keys read in vain by every query
+  Seconds query{};                // tq, of one unit: starting a query's blocks
+  Seconds head{};                 // th, of one unit, per query and head
+  Seconds index_floor{};          // of the launches that choose keys
+  double index_compute = 0;       // ei, of 8-bit peak; 0: compute never binds
+  double index_memory = 0;        // im, of bandwidth, entries read for every query; 0: shared by so many queries that it does not count
+  double index_traffic = 0;       // ix: passes over 4-byte scores, to choose the highest
+  Seconds index_query{};          // iq, of one unit, per query and index head
+  FitRecord fit;
+  Origin origin;
+};
+
 // Routed experts of one layer with weights in one format.
 struct ExpertsCost {
   Format math = Format::bf16;
@@ -115,6 +133,8 @@ struct StepCosts {
   std::array<std::optional<PrefillAttentionCost>, kFormats> prefill_attention;
   std::array<std::optional<DecodeAttentionCost>, kFormats> decode_latent;
   std::array<std::optional<PrefillAttentionCost>, kFormats> prefill_latent;
+  std::array<std::optional<SparseAttentionCost>, kFormats> decode_sparse;  // absent: as the latent ones over fewer keys
+  std::array<std::optional<SparseAttentionCost>, kFormats> prefill_sparse;
   std::vector<AllReduceCost> all_reduce;  // by ranks, rising
   SmallKernelCost small_kernels;
   SamplerCost sampler;

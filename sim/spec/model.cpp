@@ -45,6 +45,9 @@ void read_layer_sorts(Section& section, Attention& attention) {
     if (attention.windowed_layers > 0) block.fail("a model has windowed or sparse layers, not both; leave one of them out");
     attention.sparse_layers = count(block, "layers");
     attention.sparse_keys = block.required("keys").tokens(Tokens{1}).value;
+    attention.index_layers = count_or(block, "index_layers", attention.sparse_layers);
+    if (attention.index_layers > attention.sparse_layers)
+      block.fail("more layers with an index than the " + std::to_string(attention.sparse_layers) + " sparse ones");
     attention.index_per_token = block.required("index").bytes();
     attention.index_heads = count_or(block, "index_heads", 0);
     attention.index_dim = count_or(block, "index_dim", 0);
@@ -110,6 +113,13 @@ std::int64_t attention_parameters_per_layer(const Model& model) {
   return query + h * (a.latent + a.rope_dim) + a.latent * a.heads * (a.nope_dim + a.value_dim) + a.heads * a.value_dim * h;
 }
 
+// The index queries come from the compressed query, keys and head weights from the hidden state.
+std::int64_t index_parameters_per_layer(const Model& model) {
+  const Attention& a = model.attention;
+  if (a.kind == AttentionKind::grouped) return 0;
+  return a.query_rank * a.index_heads * a.index_dim + model.hidden * (a.index_heads + a.index_dim);
+}
+
 double kv_numbers_per_layer(const Attention& a) {
   return static_cast<double>(a.kind == AttentionKind::grouped ? 2 * a.kv_heads * a.head_dim : a.latent + a.rope_dim);
 }
@@ -149,7 +159,8 @@ Parameters parameters(const Model& model) {
   Parameters result;
   result.embedding = model.vocabulary * model.hidden;
   result.head = model.tied_embeddings ? 0 : result.embedding;
-  result.attention = model.attention.layers * attention_parameters_per_layer(model) + model.recurrent.layers * model.recurrent.parameters;
+  result.attention = model.attention.layers * attention_parameters_per_layer(model) +
+                     model.attention.index_layers * index_parameters_per_layer(model) + model.recurrent.layers * model.recurrent.parameters;
   result.feed_forward = model.feed_forward.layers * model.feed_forward.matrices * model.hidden * model.feed_forward.width;
   if (model.experts) {
     const Experts& e = *model.experts;

@@ -31,8 +31,9 @@ struct Attention {
   std::int64_t window = 0;
   std::int64_t sparse_layers = 0;
   std::int64_t sparse_keys = 0;
-  Bytes index_per_token{};       // all sparse layers together; held by every tensor rank
-  std::int64_t index_heads = 0;  // query heads and width of the index scores
+  std::int64_t index_layers = 0;  // sparse layers that own an index; the others choose the keys that the last index before them chose
+  Bytes index_per_token{};        // all of them together; held by every tensor rank
+  std::int64_t index_heads = 0;   // query heads and width of the index scores
   std::int64_t index_dim = 0;
 
   std::int64_t full_layers() const { return layers - windowed_layers - sparse_layers; }

@@ -182,8 +182,9 @@ TEST_CASE("decode attention reads its keys at the stated share of bandwidth") {
 
 TEST_CASE("layers that read a limited number of keys pay for those alone") {
   const cost::DecodeLaw one{1e-5, 1e-9, 0, 0, 0};
-  const cost::DecodeGrowth growth{one, 10, 30, 2e-10};
-  CHECK(growth.at(4, 4e4, 512) == Approx(4e4 * 2e-10 + 10 * 4e4 * 1e-9 + 30 * 512 * 1e-9));
+  const cost::DecodeLaw chosen{1e-5, 3e-9, 0, 0, 0};
+  const cost::DecodeGrowth growth{one, 10, chosen, 30, 2e-10};
+  CHECK(growth.at(4, 4e4, 512) == Approx(4e4 * 2e-10 + 10 * 4e4 * 1e-9 + 30 * 512 * 3e-9));
   CHECK(growth.at(0, 0, 0) == 0);
 }
 

@@ -26,7 +26,8 @@ const std::vector<Setting>& settings() {
   static const std::vector<Setting> all{
       {"llama-3.1-8b", "h100-sxm", Format::bf16, Format::bf16, 1}, {"llama-3.1-70b", "h100-sxm", Format::fp8, Format::fp8, 4},
       {"deepseek-v3", "b200-sxm", Format::fp8, Format::bf16, 8},   {"gpt-oss-120b", "h200-sxm", Format::mxfp4, Format::bf16, 2},
-      {"minimax-m3", "b300-sxm", Format::fp8, Format::fp8, 2},     {"qwen3-30b-a3b", "rtx-4090", Format::int4, Format::bf16, 1}};
+      {"minimax-m3", "b300-sxm", Format::fp8, Format::fp8, 2},     {"glm-5.2", "b200-sxm", Format::nvfp4, Format::fp8, 8},
+      {"qwen3-30b-a3b", "rtx-4090", Format::int4, Format::bf16, 1}};
   return all;
 }
 
@@ -162,7 +163,9 @@ TEST_CASE("more bandwidth, arithmetic or link never takes more time, and each he
       CHECK(price(quick, sums) <= price(device, sums));
       CHECK(price(linked, sums) <= price(device, sums));
     }
-    CHECK(price(wide, decodes(64, 30'000)) < 0.75 * price(device, decodes(64, 30'000)));
+    // The launches of an index and of 78 layers are most of a step of GLM on eight ranks, and no bandwidth shortens them.
+    const bool launches = setting.model == std::string_view("glm-5.2");
+    CHECK(price(wide, decodes(64, 30'000)) < (launches ? 0.95 : 0.75) * price(device, decodes(64, 30'000)));
     // Quantising activations to 8 bits is a pass through memory, which faster arithmetic does not shorten.
     CHECK(price(quick, prefill(0, 8192)) < (setting.weights == Format::fp8 ? 0.85 : 0.8) * price(device, prefill(0, 8192)));
     if (setting.tensor > 1) CHECK(price(linked, prefill(0, 8192)) < price(device, prefill(0, 8192)));

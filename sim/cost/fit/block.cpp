@@ -22,6 +22,24 @@ void require_enough(std::size_t rows, std::size_t shapes, std::size_t basic, con
                         std::to_string(2 * basic) + " rows of 2 shapes");
 }
 
+double latent_products(const Timing& row, double rows, const ProductLaw& products) {
+  using M = Measure;
+  const double heads = row[M::heads];
+  const double hidden = row[M::hidden];
+  const double query = heads * (row[M::nope_dim] + row[M::rope_dim]);
+  const double compressed = row[M::latent] + row[M::rope_dim];
+  double seconds = products(rows, hidden, (row[M::query_rank] > 0 ? row[M::query_rank] : query) + compressed);
+  if (row[M::query_rank] > 0) seconds += products(rows, row[M::query_rank], query);
+  seconds += products(rows, row[M::latent], heads * (row[M::nope_dim] + row[M::value_dim]));
+  return seconds + products(rows, heads * row[M::value_dim], hidden);
+}
+
+double causal_pairs(double before, double tokens, double most) {
+  if (most <= 0 || before + tokens <= most) return tokens * before + tokens * (tokens + 1) / 2;
+  const double growing = std::clamp(most - before, 0.0, tokens);
+  return growing * before + growing * (growing + 1) / 2 + (tokens - growing) * most;
+}
+
 spec::Range range_of(const std::vector<Timing>& rows, Measure measure) {
   check(!rows.empty(), "the range of no rows");
   spec::Range range{rows.front()[measure], rows.front()[measure]};

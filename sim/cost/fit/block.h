@@ -19,6 +19,12 @@ std::uint64_t shape_key(std::initializer_list<double> numbers);
 // Throws ConfigError at `place` when the samples cannot carry even the basic coefficients of a law.
 void require_enough(std::size_t rows, std::size_t shapes, std::size_t basic, const Block& block, const Mark& place);
 
+// Seconds of the dense products of a latent block (compression of query and keys, expansion of both, output), as StepCost prices them.
+double latent_products(const Timing& row, double rows, const ProductLaw& products);
+
+// Pairs of a query and a key it sees, of one chunk after `before` cached tokens, each query seeing `most` keys at most (0: all).
+double causal_pairs(double before, double tokens, double most);
+
 // The range of a measure over the rows.
 spec::Range range_of(const std::vector<Timing>& rows, Measure measure);
 

@@ -99,6 +99,9 @@ Block fit(const Group& group, const std::vector<Timing>& rows, const spec::Devic
     case Operation::prefill_attention:
     case Operation::prefill_latent:
       return fit_prefill(rows, device, products, place);
+    case Operation::decode_sparse:
+    case Operation::prefill_sparse:
+      return fit_sparse(rows, device, products, place);
     case Operation::experts:
       return fit_experts(rows, device, place);
     case Operation::all_reduce:

@@ -19,18 +19,7 @@ double keys_read(const Timing& row) {
 
 bool latent(Operation operation) { return operation == Operation::decode_latent || operation == Operation::prefill_latent; }
 
-// Seconds of the four dense products of a latent block (compression of query and keys, expansion of both, output), as StepCost prices them.
-double products_of(const Timing& row, const ProductLaw& products) {
-  const double rows = row[M::batch] * (row.operation == Operation::prefill_latent ? row[M::tokens] : 1);
-  const double heads = row[M::heads];
-  const double hidden = row[M::hidden];
-  const double query = heads * (row[M::nope_dim] + row[M::rope_dim]);
-  const double compressed = row[M::latent] + row[M::rope_dim];
-  double seconds = products(rows, hidden, (row[M::query_rank] > 0 ? row[M::query_rank] : query) + compressed);
-  if (row[M::query_rank] > 0) seconds += products(rows, row[M::query_rank], query);
-  seconds += products(rows, row[M::latent], heads * (row[M::nope_dim] + row[M::value_dim]));
-  return seconds + products(rows, heads * row[M::value_dim], hidden);
-}
+double rows_of(const Timing& row) { return row[M::batch] * (row.operation == Operation::prefill_latent ? row[M::tokens] : 1); }
 
 struct DecodeCase {
   DecodeShape shape;
@@ -46,7 +35,7 @@ DecodeCase decode_case(const Timing& row, const ProductLaw& products) {
   work.keys = row[M::batch] * keys_read(row);
   if (latent(row.operation)) {
     work.shape = {row[M::heads], 1, 128, (row[M::latent] + row[M::rope_dim]) * bytes, 2 * (2 * row[M::latent] + row[M::rope_dim])};
-    if (row.with_products) work.beside = products_of(row, products);
+    if (row.with_products) work.beside = latent_products(row, rows_of(row), products);
   } else {
     work.shape = {row[M::heads], row[M::kv_heads], row[M::head_dim], 2 * row[M::kv_heads] * row[M::head_dim] * bytes, 4 * row[M::head_dim]};
   }
@@ -146,13 +135,6 @@ struct PrefillCase {
   double beside = 0;
 };
 
-// Pairs of a query and a key it sees, of one chunk after `before` cached tokens, each query seeing `window` keys at most.
-double causal_pairs(double before, double tokens, double window) {
-  if (window <= 0 || before + tokens <= window) return tokens * before + tokens * (tokens + 1) / 2;
-  const double growing = std::clamp(window - before, 0.0, tokens);
-  return growing * before + growing * (growing + 1) / 2 + (tokens - growing) * window;
-}
-
 PrefillCase prefill_case(const Timing& row, const ProductLaw& products) {
   PrefillCase one;
   const double reach = row[M::context] + row[M::tokens];
@@ -161,7 +143,7 @@ PrefillCase prefill_case(const Timing& row, const ProductLaw& products) {
               limited ? row[M::window] : reach, limited};
   if (latent(row.operation)) {
     one.shape = {row[M::heads], row[M::heads], (row[M::nope_dim] + row[M::rope_dim] + row[M::value_dim]) / 2};
-    if (row.with_products) one.beside = products_of(row, products);
+    if (row.with_products) one.beside = latent_products(row, rows_of(row), products);
   } else {
     one.shape = {row[M::heads], row[M::kv_heads], row[M::head_dim]};
   }

@@ -33,6 +33,7 @@ struct FittedGemm {
 FittedGemm fit_gemm(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place);
 Block fit_decode(const std::vector<Timing>& rows, const spec::Device& device, const ProductLaw& products, const Mark& place);
 Block fit_prefill(const std::vector<Timing>& rows, const spec::Device& device, const ProductLaw& products, const Mark& place);
+Block fit_sparse(const std::vector<Timing>& rows, const spec::Device& device, const ProductLaw& products, const Mark& place);
 Block fit_experts(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place);
 Block fit_all_reduce(const std::vector<Timing>& rows, const Mark& place);
 Block fit_small_kernels(const std::vector<Timing>& rows, const spec::Device& device, const Mark& place);

@@ -126,6 +126,8 @@ class Aiconfigurator {
     if (table_ == "generation_attention") return each([&] { return attention(Operation::decode_attention); });
     if (table_ == "mla_context_module") return each([&] { return latent(Operation::prefill_latent); });
     if (table_ == "mla_generation_module") return each([&] { return latent(Operation::decode_latent); });
+    if (table_ == "dsa_context_module") return each([&] { return sparse(Operation::prefill_sparse); });
+    if (table_ == "dsa_generation_module") return each([&] { return sparse(Operation::decode_sparse); });
     if (csv_.has("message_size") && csv_.has("num_gpus") && !csv_.has("op_name")) return each([&] { return all_reduce(); });
     throw ConfigError({csv_.mark(0).file, 1, 0}, "", "is a table of aiconfigurator that no law here is fitted to");
   }
@@ -204,6 +206,39 @@ class Aiconfigurator {
         {{M::hidden, 7168}, {M::query_rank, 1536}, {M::latent, 512}, {M::rope_dim, 64}, {M::nope_dim, 128}, {M::value_dim, 128}}};
     for (const auto& [measure, number] : kDeepSeek) timing_[measure] = number;
     return true;
+  }
+
+  // The whole attention block of DeepSeek-V3.2 and GLM-5 with its products and its index, which all of these layers own. Steps of more
+  // tokens than engines take at once run other kernels. With 8-bit keys and fewer than 32 heads vLLM prefills on Hopper with the kernel of
+  // decodes, every query reading the full choice: another law.
+  bool sparse(Operation operation) {
+    constexpr double kMostTokens = 32768;
+    constexpr double kFewHeads = 32;
+    if (text_or("gemm_type", "bfloat16") != "bfloat16") return false;
+    const bool prefill = operation == Operation::prefill_sparse;
+    timing_.operation = operation;
+    timing_.with_products = true;
+    timing_.format = Format::bf16;
+    timing_.kv = text_or("kv_cache_dtype", "bfloat16") == "fp8" ? Format::fp8 : Format::bf16;
+    timing_[M::batch] = value("batch_size");
+    timing_[prefill ? M::tokens : M::context] = value(prefill ? "isl" : "step");
+    if (prefill) timing_[M::context] = value_or("step", 0);
+    timing_[M::heads] = value("num_heads");
+    const bool glm = text_or("model", "").find("GLM-5") != std::string_view::npos;
+    const std::array<std::pair<M, double>, 9> shape{{{M::hidden, glm ? 6144 : 7168},
+                                                     {M::query_rank, glm ? 2048 : 1536},
+                                                     {M::latent, 512},
+                                                     {M::rope_dim, 64},
+                                                     {M::nope_dim, glm ? 192 : 128},
+                                                     {M::value_dim, glm ? 256 : 128},
+                                                     {M::chosen_keys, 2048},
+                                                     {M::index_heads, glm ? 32 : 64},
+                                                     {M::index_dim, 128}}};
+    for (const auto& [measure, number] : shape) timing_[measure] = number;
+    if (!prefill) return true;
+    const bool hopper = system_ == "h100_sxm" || system_ == "h200_sxm";
+    if (hopper && timing_.kv == Format::fp8 && timing_[M::heads] < kFewHeads) return false;
+    return timing_[M::batch] * timing_[M::tokens] <= kMostTokens;
   }
 
   // fp8_block is the format of published fp8 models; int4 and mxfp4 multiply in 16 bits (Marlin, Triton) unless the table says 8. Experts

@@ -10,18 +10,18 @@ namespace marea::cost {
 
 std::string_view name(Operation operation) {
   static constexpr std::array<std::string_view, kOperations> names{
-      "gemm",       "decode_attention", "prefill_attention", "decode_latent", "prefill_latent", "experts",
-      "all_reduce", "memory_read",      "memory_write",      "memory_copy",   "host_to_device", "device_to_host",
-      "kv_gather",  "kv_scatter",       "small_kernels",     "launch",        "graph_launch",   "file_read"};
+      "gemm",      "decode_attention", "prefill_attention", "decode_latent", "prefill_latent", "decode_sparse",  "prefill_sparse",
+      "experts",   "all_reduce",       "memory_read",       "memory_write",  "memory_copy",    "host_to_device", "device_to_host",
+      "kv_gather", "kv_scatter",       "small_kernels",     "launch",        "graph_launch",   "file_read"};
   return names[static_cast<std::size_t>(operation)];
 }
 
 std::string_view name(Measure measure) {
   static constexpr std::array<std::string_view, kMeasures> names{
-      "m",        "n",      "k",      "batch",        "tokens",       "context",   "heads",   "kv_heads",
-      "head_dim", "window", "latent", "rope_dim",     "nope_dim",     "value_dim", "hidden",  "query_rank",
-      "experts",  "chosen", "width",  "expert_ranks", "tensor_ranks", "skew",      "touched", "rows",
-      "ranks",    "bytes",  "block",  "graph",        "noise"};
+      "m",           "n",           "k",         "batch",    "tokens",   "context",   "heads",        "kv_heads",
+      "head_dim",    "window",      "latent",    "rope_dim", "nope_dim", "value_dim", "hidden",       "query_rank",
+      "chosen_keys", "index_heads", "index_dim", "experts",  "chosen",   "width",     "expert_ranks", "tensor_ranks",
+      "skew",        "touched",     "rows",      "ranks",    "bytes",    "block",     "graph",        "noise"};
   return names[static_cast<std::size_t>(measure)];
 }
 
@@ -59,6 +59,10 @@ Need needs(Operation operation) {
       return {false, true, {batch, context, heads, latent, rope_dim}};
     case Operation::prefill_latent:
       return {false, true, {batch, tokens, heads, nope_dim, rope_dim, value_dim}};
+    case Operation::decode_sparse:
+      return {false, true, {batch, context, heads, latent, rope_dim, chosen_keys}};
+    case Operation::prefill_sparse:
+      return {false, true, {batch, tokens, heads, latent, rope_dim, chosen_keys}};
     case Operation::experts:
       return {true, false, {tokens, hidden, experts, chosen, width}};
     case Operation::all_reduce:

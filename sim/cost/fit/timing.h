@@ -19,6 +19,8 @@ enum class Operation : std::uint8_t {
   prefill_attention,
   decode_latent,
   prefill_latent,
+  decode_sparse,
+  prefill_sparse,
   experts,
   all_reduce,
   memory_read,
@@ -33,7 +35,7 @@ enum class Operation : std::uint8_t {
   graph_launch,
   file_read
 };
-inline constexpr int kOperations = 18;
+inline constexpr int kOperations = 20;
 std::string_view name(Operation operation);
 
 // The numbers of a row by column; 0 where the column is absent or the cell empty: it does not apply.
@@ -54,6 +56,9 @@ enum class Measure : std::uint8_t {
   value_dim,
   hidden,
   query_rank,
+  chosen_keys,
+  index_heads,
+  index_dim,
   experts,
   chosen,
   width,
@@ -68,7 +73,7 @@ enum class Measure : std::uint8_t {
   graph,
   noise
 };
-inline constexpr int kMeasures = 29;
+inline constexpr int kMeasures = 32;
 std::string_view name(Measure measure);
 
 struct Timing {
