@@ -15,9 +15,26 @@ using spec::Status;
 Bytes rounded(double bytes) { return Bytes{static_cast<std::int64_t>(std::llround(bytes))}; }
 
 struct Weights {
-  Bytes attention{}, feed_forward{}, experts{}, vocabulary{};
-  Bytes total() const { return attention + feed_forward + experts + vocabulary; }
+  Bytes attention{}, feed_forward{}, experts{}, vocabulary{}, encoders{}, positions{};
+  Bytes total() const { return attention + feed_forward + experts + vocabulary + encoders + positions; }
 };
+
+std::int64_t padded(std::int64_t count, std::int64_t to) { return (count + to - 1) / to * to; }
+
+// Numbers of one matrix of an expert on one rank. vLLM pads mxfp4 experts to whole tiles of their kernel: 256 of the hidden size, 128 of
+// the width (Marlin on Hopper, mxfp4.py).
+double expert_matrix(const spec::Model& model, const spec::Deployment& deployment) {
+  const std::int64_t width = experts_per_rank(model, deployment).width;
+  if (deployment.expert_weights != spec::Format::mxfp4) return static_cast<double>(model.hidden * width);
+  return static_cast<double>(padded(model.hidden, 256) * padded(width, 128));
+}
+
+// Sines and cosines of every position that the model knows, in 16 bits, once for all layers and whole on every rank.
+double position_table(const spec::Model& model) {
+  const spec::Attention& a = model.attention;
+  const std::int64_t rotated = a.kind == spec::AttentionKind::latent ? a.rope_dim : a.head_dim;
+  return static_cast<double>(model.max_length) * static_cast<double>(rotated) * 2;
+}
 
 Weights weights(const spec::Model& model, const spec::Deployment& deployment) {
   double attention = 0, feed_forward = 0, vocabulary = 0;
@@ -31,10 +48,12 @@ Weights weights(const spec::Model& model, const spec::Deployment& deployment) {
   double experts = 0;
   if (model.experts) {
     const ExpertsPerRank own = experts_per_rank(model, deployment);
-    experts = static_cast<double>(model.experts->layers * own.count) * 3 * static_cast<double>(model.hidden * own.width) *
+    experts = static_cast<double>(model.experts->layers * own.count) * 3 * expert_matrix(model, deployment) *
               spec::bytes_per_number(deployment.expert_weights);
   }
-  return {rounded(attention), rounded(feed_forward), rounded(experts), rounded(vocabulary)};
+  const double encoders = static_cast<double>(model.encoder_parameters) / static_cast<double>(deployment.tensor) * 2;
+  return {rounded(attention),  rounded(feed_forward), rounded(experts),
+          rounded(vocabulary), rounded(encoders),     rounded(position_table(model))};
 }
 
 // KV of one token in one layer on one rank.
@@ -46,8 +65,8 @@ double kv_bytes_per_layer(const spec::Model& model, const spec::Deployment& depl
 }
 
 // The largest moment of a forward pass of `tokens` tokens, an assumption: hidden states (residual, normed, input and output of a block)
-// beside the widest intermediate of one layer, all in 16 bits, and the logits of the sampled rows in 32 bits with their 16-bit originals.
-double activation_peak(const spec::Model& model, const spec::Deployment& deployment, const spec::EngineLimits& limits) {
+// beside the widest intermediate of one layer, all in 16 bits.
+double forward_peak(const spec::Model& model, const spec::Deployment& deployment, const spec::EngineLimits& limits) {
   const double tokens = static_cast<double>(limits.batch_tokens);
   const double hidden = static_cast<double>(model.hidden);
   double widest = 0;  // numbers a token
@@ -60,8 +79,29 @@ double activation_peak(const spec::Model& model, const spec::Deployment& deploym
     const double copies = static_cast<double>(model.experts->per_token * deployment.data) / static_cast<double>(deployment.expert_ranks);
     widest = std::max(widest, copies * (3 * static_cast<double>(experts_per_rank(model, deployment).width) + hidden));
   }
+  return tokens * 2 * (4 * hidden + widest);
+}
+
+// Bytes of one logit while it is sampled with top-p. Before 2026: itself in 16 and in 32 bits, sorted values and their indices (4 + 8), a
+// second set of indices (8) and what the radix sort needs beside its output (4 + 8). vLLM 0.10 and 0.11 on an H100 with 1,024 sequences of
+// gpt-oss-120b log 7.4 and 7.5 GiB beside the weights at 8,192 and at 1,024 tokens a step (issues 23278 and 27508); 38 bytes make 7.3.
+// Since then a kernel masks in place: 16 and 32 bits, probabilities (4) and the noise that they are divided by (4).
+double logit_bytes(const spec::EngineLimits& limits) { return limits.before_2026 ? 38 : 14; }
+
+// Sampling of as many rows as the engine may run, after the pass, while its last hidden states are still there.
+double sampling_peak(const spec::Model& model, const spec::EngineLimits& limits) {
   const double rows = static_cast<double>(std::min(limits.sequences, limits.batch_tokens));
-  return tokens * 2 * (4 * hidden + widest) + rows * static_cast<double>(model.vocabulary) * (4 + 2);
+  return static_cast<double>(limits.batch_tokens * model.hidden) * 2 + rows * static_cast<double>(model.vocabulary) * logit_bytes(limits);
+}
+
+// vLLM runs a full step with full sampling before it counts what is left for KV.
+MemoryRow activation_row(const spec::Model& model, const spec::Deployment& deployment, const spec::EngineLimits& limits) {
+  const double forward = forward_peak(model, deployment, limits);
+  const double sampling = sampling_peak(model, limits);
+  if (forward >= sampling)
+    return {"activations, peak of " + std::to_string(limits.batch_tokens) + " tokens", rounded(forward), spec::Status::assumed};
+  return {"activations, peak of sampling " + std::to_string(std::min(limits.sequences, limits.batch_tokens)) + " rows", rounded(sampling),
+          spec::Status::assumed};
 }
 
 Bytes per_sequence(const spec::Model& model, const spec::Deployment& deployment, std::int64_t max_length) {
@@ -83,14 +123,18 @@ std::vector<MemoryRow> fixed_rows(const spec::Model& model, const spec::Device& 
     if (bytes.value != 0) rows.push_back({std::move(name), bytes, status});
   };
   const Weights held = weights(model, deployment);
-  add("outside the memory fraction", account.capacity - rounded(static_cast<double>(account.capacity.value) * limits.memory_fraction),
+  // The fraction is of what the driver's context leaves. Before 2026 graphs were captured, once the pool was there, from what lies outside.
+  const Bytes usable = account.capacity - device.reserve.context;
+  const Bytes outside = usable - rounded(static_cast<double>(usable.value) * limits.memory_fraction);
+  add("outside the memory fraction", limits.before_2026 ? std::max(Bytes{}, outside - device.reserve.graphs) : outside,
       device.memory.origin.status);
   add("weights: attention", held.attention, model.origin.status);
   add("weights: feed-forward", held.feed_forward, model.origin.status);
   add("weights: experts", held.experts, model.origin.status);
   add("weights: embeddings, head and routers", held.vocabulary, model.origin.status);
-  add("activations, peak of " + std::to_string(limits.batch_tokens) + " tokens", rounded(activation_peak(model, deployment, limits)),
-      Status::assumed);
+  add("weights: encoders of other inputs", held.encoders, model.origin.status);
+  add("table of positions", held.positions, model.origin.status);
+  rows.push_back(activation_row(model, deployment, limits));
   add("driver context and kernels", device.reserve.context, device.reserve.origin.status);
   if (deployment.ranks() > 1) add("communication buffers", device.reserve.communication, device.reserve.origin.status);
   add("captured graphs", device.reserve.graphs, device.reserve.origin.status);

@@ -74,12 +74,14 @@ void read_cluster(const Value& value, Scenario::State& state, spec::Format weigh
 }
 
 // The switches that tell recorded versions of the engine apart.
-void read_version(Section& section, serving::VllmV1Params& engine) {
+void read_version(Section& section, Scenario::State& state) {
+  serving::VllmV1Params& engine = state.engine;
   const auto version = section.optional("version");
   if (version && version->one_of({"2026-06", "2025-12"}, "engine version") == "2025-12") {
     engine.free_order = serving::FreeOrder::append;
     engine.reserve_full_prompt = false;
     engine.async = false;
+    state.before_2026 = true;
   }
   if (const auto order = section.optional("free_order")) {
     const bool append = order->one_of({"append", "unhashed-first"}, "free order") == "append";
@@ -98,7 +100,7 @@ void read_serving(const std::optional<Value>& value, Scenario::State& state) {
   empty.kind = Tree::Kind::map;
   Section section(value ? *value : Value(empty, "serving"));
   if (const auto name = section.optional("engine")) name->one_of({"vllm-v1"}, "engine");
-  read_version(section, engine);
+  read_version(section, state);
   if (const auto block = section.optional("block")) engine.block = block->tokens(Tokens{1}).value;
   if (const auto budget = section.optional("batch_tokens")) engine.batch_tokens = budget->tokens(Tokens{1}).value;
   if (const auto sequences = section.optional("sequences")) engine.sequences = sequences->integer(1, 1'000'000);
@@ -146,6 +148,7 @@ void read_kv(const std::optional<Value>& value, Scenario::State& state) {
   limits.sequences = state.engine.sequences;
   limits.max_length = state.engine.max_length;
   limits.block = state.engine.block;
+  limits.before_2026 = state.before_2026;
   if (value) {
     Section section(*value);
     if (const auto fraction = section.optional("memory_fraction")) limits.memory_fraction = fraction->fraction(0.01, 1);

@@ -20,6 +20,7 @@ struct Scenario::State {
   std::vector<PoolSpec> pools;
   spec::HostCost host;
   serving::VllmV1Params engine;  // without the number of blocks, which the memory account decides
+  bool before_2026 = false;      // of the engine's versions, for the account
   serving::SchedulerRecipe scheduler;
   cluster::RouterRecipe router;
   Duration view_age{};

@@ -44,7 +44,8 @@ std::string refused_split(const Model& model, const Deployment& deployment) {
 
 Deployment deploy(const Model& model, Format weights, Format kv, std::int64_t tensor, std::int64_t expert_ranks, std::int64_t data) {
   Deployment deployment;
-  deployment.attention_weights = model.experts && is_four_bit(weights) ? Format::bf16 : weights;
+  const bool kept = model.attention.sixteen_bit || (model.experts && is_four_bit(weights));
+  deployment.attention_weights = kept && bytes_per_number(weights) < 2 ? Format::bf16 : weights;
   deployment.feed_forward_weights = weights;
   deployment.expert_weights = weights;
   deployment.kv = kv;

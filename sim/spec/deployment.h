@@ -41,6 +41,7 @@ struct EngineLimits {
   std::int64_t max_length = 0;         // tokens of one sequence; 0: the model's
   std::int64_t block = 16;             // tokens
   std::optional<std::int64_t> blocks;  // given outright, the null block included
+  bool before_2026 = false;            // memory as vLLM counted it then: top-p sampled by sorting, graphs left outside the fraction
 };
 
 // What is asked of every call.

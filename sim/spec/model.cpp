@@ -63,6 +63,7 @@ Attention read_attention(const Value& value, std::int64_t layers) {
   attention.layers = count_or(section, "layers", layers);
   if (attention.layers > layers) section.fail("more layers with attention than the " + std::to_string(layers) + " of the model");
   attention.heads = count(section, "heads");
+  if (const std::optional<Value> kept = section.optional("sixteen_bit")) attention.sixteen_bit = kept->boolean();
   if (const std::optional<Value> latent = section.optional("latent"))
     read_latent(*latent, attention);
   else
@@ -139,6 +140,7 @@ Model read_model(const Value& value) {
   model.max_length = section.required("max_length").tokens(Tokens{1}).value;
   if (const std::optional<Value> published = section.optional("published_parameters"))
     model.published_parameters = published->number(0, 1e18);
+  model.encoder_parameters = count_or(section, "encoder_parameters", 0);
   model.attention = read_attention(section.required("attention"), model.layers);
   if (const std::optional<Value> experts = section.optional("experts")) model.experts = read_experts(*experts);
   if (const std::optional<Value> recurrent = section.optional("recurrent")) model.recurrent = read_recurrent(*recurrent);

@@ -20,6 +20,7 @@ struct Attention {
   // grouped (multi-head and multi-query are special cases)
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
+  bool sixteen_bit = false;  // published checkpoints leave the projections in 16 bits whatever the format of the rest
   // latent (MLA): one vector of latent + rope numbers a token, the same for all heads
   std::int64_t query_rank = 0;  // 0: the query is not compressed
   std::int64_t latent = 0;
@@ -71,8 +72,9 @@ struct Model {
   std::int64_t hidden = 0;
   std::int64_t vocabulary = 0;
   bool tied_embeddings = false;
-  std::int64_t max_length = 0;      // tokens
-  double published_parameters = 0;  // as its makers state it; 0: not stated
+  std::int64_t max_length = 0;          // tokens
+  double published_parameters = 0;      // as its makers state it; 0: not stated
+  std::int64_t encoder_parameters = 0;  // of images or sound, in 16 bits: they take memory, and no time where the input is text
   Attention attention;
   FeedForward feed_forward;
   std::optional<Experts> experts;

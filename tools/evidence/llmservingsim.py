@@ -28,9 +28,12 @@ def scenario(engine, version, workload, link):
     """`link`: GB/s between two devices."""
     serving = settings.vllm(version)
     node = NODE | {"device": settings.device(DEVICE, lambda bus: min(bus, link))}
+    pool = {"name": "main", "replicas": 1, "tensor": engine["tensor_parallel_size"], "data": engine["data_parallel_size"]}
+    if engine.get("enable_expert_parallel"):  # experts go over all ranks of all groups
+        pool["expert_ranks"] = engine["tensor_parallel_size"] * engine["data_parallel_size"]
     return {
         "service": {"model": settings.model(engine["model"]), "weights": "bf16", "kv": "bf16"},
-        "cluster": {"node": node, "pools": [{"name": "main", "replicas": 1, "tensor": engine["tensor_parallel_size"]}]},
+        "cluster": {"node": node, "pools": [pool]},
         "serving": serving
         | {
             "host": catalogue.load("hardware/engines", serving["host"]) | {"front_end": {"call": "0 s", "token": "0 s"}},
@@ -75,8 +78,6 @@ def read(meta):
         shape=f"ShareGPT, 10 requests/s, {engine['tensor_parallel_size'] * engine['data_parallel_size']} devices",
         concurrency=engine["max_num_seqs"],
     )
-    if engine["data_parallel_size"] > 1:
-        return settings.refuse(case, "data-parallel attention")
     if settings.model(engine["model"]) is None:
         return settings.refuse(case, "a model that is not in the catalogue")
     if not settings.has_device(DEVICE):
