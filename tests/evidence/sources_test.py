@@ -72,16 +72,29 @@ class Sources(unittest.TestCase):
         found = llmservingsim.measured([first, second])
         self.assertEqual(found, {"ttft": 0.75, "tpot": 0.5, "latency": 2.25, "throughput": 2.0})
 
-    def test_recorded_runs_of_data_parallel_attention_are_listed_and_not_simulated(self):
+    def recorded(self, name, **changes):
+        """A recorded run of one request under `vllm_run.NAME`."""
         folder = self.data / "llmservingsim"
-        folder.mkdir()
-        engine = {"model": "Qwen/Qwen3-30B-A3B-Instruct-2507", "tensor_parallel_size": 1, "data_parallel_size": 2, "max_num_seqs": 8}
-        meta = {"vllm_version": "0.19.0", "engine_kwargs": engine | {"max_num_batched_tokens": 2048}, "dataset_path": "w/none.jsonl"}
-        (folder / "vllm_run.X.meta.json").write_text(json.dumps(meta))
-        with gzip.open(folder / "vllm_run.X.requests.jsonl.gz", "wt") as file:
-            file.write(json.dumps({"input_toks": 9, "output_toks": 3, "queued_ts": 1.0, "first_token_ts": 1.5, "last_token_ts": 2.5}) + "\n")
-        (case,) = llmservingsim.cases(self.data)
-        self.assertEqual((case.scenario, case.removed_by), ({}, "data-parallel attention"))
+        folder.mkdir(exist_ok=True)
+        engine = {"model": "Qwen/Qwen3-30B-A3B-Instruct-2507", "tensor_parallel_size": 1, "data_parallel_size": 2, "enable_expert_parallel": True}
+        engine |= {"max_num_seqs": 8, "max_num_batched_tokens": 2048, "dtype": "bfloat16", "kv_cache_dtype": "auto"} | changes
+        meta = {"vllm_version": "0.19.0", "engine_kwargs": engine, "dataset_path": "w/one.jsonl"}
+        (folder / f"vllm_run.{name}.meta.json").write_text(json.dumps(meta))
+        (folder / f"vllm_run.{name}.config.json").write_text(json.dumps({"link_bw": 16}))
+        with gzip.open(folder / f"vllm_run.{name}.requests.jsonl.gz", "wt") as file:
+            file.write(json.dumps({"input_toks": 40, "output_toks": 3, "queued_ts": 1.0, "first_token_ts": 1.5, "last_token_ts": 2.5}) + "\n")
+        with gzip.open(folder / "workload.one.jsonl.gz", "wt") as file:
+            file.write(json.dumps({"input_toks": 40, "output_toks": 3, "arrival_time_ns": 0, "block16_ranges": [[1, 2]]}) + "\n")
+
+    def test_recorded_runs_have_the_ranks_of_their_engine(self):
+        self.recorded("RTXPRO6000.B")
+        self.recorded("RTXPRO6000.C", data_parallel_size=1, tensor_parallel_size=2, enable_expert_parallel=False)
+        self.recorded("RTXPRO6000.D", model="acme/Unheard-7B")
+        self.recorded("X100.E")
+        groups, ranks, model, device = self.answer(llmservingsim)
+        self.assertEqual(groups.scenario["cluster"]["pools"], [{"name": "main", "replicas": 1, "tensor": 1, "data": 2, "expert_ranks": 2}])
+        self.assertEqual(ranks.scenario["cluster"]["pools"], [{"name": "main", "replicas": 1, "tensor": 2, "data": 1}])
+        self.assertEqual((model.removed_by, device.removed_by), ("a model that is not in the catalogue", "a device that is not in the catalogue"))
 
     def test_steady_decode_fills_the_batch_limit(self):
         row = {"task": "lm-arena-chat", "model": "Qwen/Qwen3-8B", "weight_precision": "bfloat16", "gpu": "H100", "num_gpus": 1, "ep": 1, "dp": 1}
@@ -138,7 +151,7 @@ class Sources(unittest.TestCase):
         self.assertIn("data-parallel", run.removed_by)
         # Twice the links of a GB300 carry twice its bytes.
         of_gb300 = aisimulate.catalogue.load("hardware/devices", "gb300")
-        made = aisimulate.device({name: float(value) for name, value in facts.items()})
+        made = aisimulate.device(facts)
         rows = [(device.get("costs") or {}).get("all_reduce") or device["calibration"]["costs"]["all_reduce"] for device in (made,)]
         self.assertEqual(made["memory"]["bandwidth"], "16000.0 GB/s")
         if "all_reduce" in of_gb300["costs"]:

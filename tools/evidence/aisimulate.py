@@ -5,25 +5,26 @@ The device is made here: the laws and efficiencies of GB300, and the memory, FLO
 is fitted to the steps. Assumed: 224 units as NVIDIA announced, KV in fp8, no host time (steps run from captured graphs of SGLang)."""
 
 import copy
-import csv
 import math
 import pathlib
 
 import catalogue
+import rows
 import settings
 from case import Case
 
 RANKS = 4
 BUDGET = 16384  # tokens of a prefill step before a decode step
 UNITS = 224
+FACTS = ("hbm_capacity_reported", "hbm_bandwidth_at_max_clock", "nvlink_total_per_direction", "bf16_dense", "fp8_dense", "fp4_dense")
 
 
 def facts(folder):
-    with open(folder / "vera_rubin_facts.csv", newline="") as file:
-        return {row["quantity"]: float(row["value"]) for row in csv.DictReader(file)}
+    return {row.get("quantity"): row.get("value") for row in rows.read(folder / "vera_rubin_facts.csv")}
 
 
 def device(known):
+    known = {name: float(known[name]) for name in FACTS}
     links = known["nvlink_total_per_direction"]
     faster = links / catalogue.number(catalogue.load("hardware/devices", "gb300")["scale_up"]["bandwidth"], {"GB/s": 1})
     made = settings.device("gb300", lambda bus: faster * bus)
@@ -84,10 +85,10 @@ def step_case(row, known):
     return case
 
 
-def run_case(row, index):
+def run_case(row, line):
     case = Case(
         source="aisimulate-evidence",
-        name=f"parity-{index + 2}",
+        name=f"parity-{line}",
         scenario={},
         measured={row["metric"]: float(row["native"])},
         device="",
@@ -102,7 +103,5 @@ def run_case(row, index):
 def cases(folder):
     folder = pathlib.Path(folder) / "aisimulate-evidence"
     known = facts(folder)
-    with open(folder / "vera_rubin_glm52_steps.csv", newline="") as file:
-        out = [step_case(row, known) for row in csv.DictReader(file)]
-    with open(folder / "e2e_parity.csv", newline="") as file:
-        return out + [run_case(row, index) for index, row in enumerate(csv.DictReader(file))]
+    steps = rows.cases("aisimulate-evidence", folder / "vera_rubin_glm52_steps.csv", lambda row, _: step_case(row, known))
+    return steps + rows.cases("aisimulate-evidence", folder / "e2e_parity.csv", run_case)

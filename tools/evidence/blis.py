@@ -5,10 +5,10 @@ question (the authors of BLIS found that the context does not grow in these runs
 prefix cache. Rate times latency exceeds the users in two stages, so users do not wait for their answers: arrivals are open. Beside that, the
 KV pool of every described experiment is compared with the engine's own count of blocks."""
 
-import csv
 import json
 import pathlib
 
+import rows
 import settings
 from case import Case
 
@@ -30,7 +30,7 @@ def scenario(spec, weights, traffic, blocks=None):
     longest = prefix["system_prompt_len"] + prefix["question_len"] + prefix["output_len"]
     return {
         "service": {"model": settings.model(spec["model"]), "weights": weights, "kv": "bf16"},
-        "cluster": {"node": settings.NODES[spec["hardware"]], "pools": [{"name": "main", "replicas": 1, "tensor": spec["tp"]}]},
+        "cluster": {"node": settings.node(spec["hardware"]), "pools": [{"name": "main", "replicas": 1, "tensor": spec["tp"]}]},
         "serving": settings.vllm()
         | {
             "block": settings.tokens(BLOCK),
@@ -58,7 +58,7 @@ def stage_case(row, specs):
         measured={"ttft": float(row["ttft_mean_ms"]) / 1e3, "itl": float(row["itl_mean_ms"]) / 1e3, "latency": float(row["e2e_mean_ms"]) / 1e3},
         device="h100_sxm",
         model=row["model"].split("/")[-1],
-        format=settings.FORMATS[row["precision"]],
+        format=settings.format_of(row["precision"]),
         engine="vllm, version not stated",
         shape=f"{row['workload']}, {row['tp']} devices",
     )
@@ -67,8 +67,6 @@ def stage_case(row, specs):
         return settings.refuse(case, "its workload is not stated")
     if row["stage"] == "-1":
         return settings.refuse(case, "all stages together; each is a case of its own")
-    if settings.model(row["model"]) is None:
-        return settings.refuse(case, "a model that is not in the catalogue")
     describe(case, spec, case.format)
     stage = spec["workload"]["inference_perf"]["stages"][int(row["stage"])]
     arrivals = {"process": "poisson", "rate": f"{stage['rate']} /s"}
@@ -91,15 +89,13 @@ def pool_case(name, spec):
         engine="",
     )
     describe(case, spec, weights)
-    if settings.model(spec["model"]) is None:
-        return settings.refuse(case, "a model that is not in the catalogue")
     case.scenario = scenario(spec, weights, {"lanes": 1, "sessions": 1})
     return case
 
 
 def cases(folder):
     folder = pathlib.Path(folder) / "blis-ground-truth"
-    specs = json.loads((folder / "workload_specs.json").read_text())
-    with open(folder / "vllm_measured.csv", newline="") as file:
-        out = [stage_case(row, specs) for row in csv.DictReader(file)]
-    return out + [pool_case(name, spec) for name, spec in specs.items()]
+    described = folder / "workload_specs.json"
+    specs = json.loads(described.read_text()) if described.exists() else {}
+    stages = rows.cases("blis-ground-truth", folder / "vllm_measured.csv", lambda row, _: stage_case(row, specs))
+    return stages + [rows.guarded("blis-ground-truth", f"{name}-kv-pool", pool_case, name, spec) for name, spec in specs.items()]

@@ -3,9 +3,9 @@
 Its load generator has 440 connections: a stage that does not reach its rate is a closed loop of 440 clients, and is kept out of the goals.
 Its own TPOT counts streamed chunks, some of them empty, so latency, TTFT and throughput are compared."""
 
-import csv
 import pathlib
 
+import rows
 import settings
 from case import Case
 
@@ -57,29 +57,32 @@ def scenario(row):
     }
 
 
+def case_of(row, _):
+    case = Case(
+        source="inference-perf",
+        name=f"{row['config']}-{row['stage']}",
+        scenario={},
+        measured={
+            "latency": float(row["latency_mean_ms"]) / 1e3,
+            "ttft": float(row["ttft_mean_ms"]) / 1e3,
+            "throughput": float(row["output_tokens_per_s"]),
+        },
+        device="h100_sxm",
+        model="Llama-3-8B",
+        format="bf16",
+        engine=row["engine"].replace("vLLM ", "vllm-"),
+        shape=f"{row['prompt_len_mean']} in, {row['output_len_mean']} out, 1 device",
+        concurrency=float(row["requested_rate"]),
+    )
+    if row["other"]:
+        return settings.refuse(case, row["other"])
+    if not row["engine"].startswith("vLLM "):
+        return settings.refuse(case, "another engine than vLLM")
+    if throttled(row):
+        case.removed_by = "the load generator does not reach its rate"
+    case.scenario = scenario(row)
+    return case
+
+
 def cases(folder):
-    out = []
-    with open(pathlib.Path(folder) / "inference-perf" / "llama3-8b_1xH100_rate_sweep.csv", newline="") as file:
-        for row in csv.DictReader(file):
-            case = Case(
-                source="inference-perf",
-                name=f"{row['config']}-{row['stage']}".replace("+", "-"),
-                scenario=scenario(row),
-                measured={
-                    "latency": float(row["latency_mean_ms"]) / 1e3,
-                    "ttft": float(row["ttft_mean_ms"]) / 1e3,
-                    "throughput": float(row["output_tokens_per_s"]),
-                },
-                device="h100_sxm",
-                model="Llama-3-8B",
-                format="bf16",
-                engine=row["engine"].replace("vLLM ", "vllm-"),
-                shape=f"{row['prompt_len_mean']} in, {row['output_len_mean']} out, 1 device",
-                concurrency=float(row["requested_rate"]),
-            )
-            if throttled(row):
-                case.removed_by = "the load generator does not reach its rate"
-            if row["other"]:
-                settings.refuse(case, row["other"])
-            out.append(case)
-    return out
+    return rows.cases("inference-perf", pathlib.Path(folder) / "inference-perf" / "llama3-8b_1xH100_rate_sweep.csv", case_of)

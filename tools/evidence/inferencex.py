@@ -1,9 +1,9 @@
 """InferenceX and NVIDIA points: closed loops of fixed-length random prompts, one row a point (inferencex-measured/e2e_points.csv)."""
 
-import csv
 import pathlib
 
 import catalogue
+import rows
 import settings
 from case import Case
 
@@ -12,7 +12,7 @@ REPEATABLE = 1.10  # largest spread between repeats of a point that the goals co
 
 
 def node(row):
-    return settings.NODES[row["system"].removesuffix("_sxm").upper()]
+    return settings.node(row["system"].removesuffix("_sxm").upper())
 
 
 def recipe(row):
@@ -55,7 +55,9 @@ def expert_ranks(row):
 
 
 def weights(row):
-    return {"fp8": "fp8", "fp4": "mxfp4" if "gpt-oss" in row["model_path"] else "nvfp4", "int4": "int4", "": "bf16"}[row["precision"]]
+    if row["precision"] == "fp4":
+        return "mxfp4" if "gpt-oss" in row["model_path"] else "nvfp4"
+    return settings.format_of(row["precision"] or "bfloat16")
 
 
 def engine(row):
@@ -135,29 +137,27 @@ def throughput(row, ttft, tpot):
     return int(row["concurrency"] or 0) * osl / (ttft + (osl - 1) * tpot)
 
 
+def case_of(row, line):
+    rule = removed_by(row)
+    runs = row["mode"] == "agg" and row["backend"] == "vllm" and row["concurrency"]
+    tpot, ttft = float(row["silicon_tpot_ms"]) / 1e3, float(row["silicon_ttft_ms"]) / 1e3
+    return Case(
+        source="inferencex-measured",
+        name=f"inferencex-{line}",
+        scenario=scenario(row) if runs else {},
+        measured={"tpot": tpot, "ttft": ttft, "throughput": throughput(row, ttft, tpot)},
+        device=row["system"],
+        model=row["model_path"].split("/")[-1],
+        format=row["precision"] or "bf16",
+        engine=engine(row) if row["backend"] == "vllm" else row["backend"],
+        shape=f"{row['isl']} in, {row['osl']} out, {row['tp_size'] or '?'} devices",
+        concurrency=int(row["concurrency"] or 0),
+        removed_by=rule,
+        spread={"tpot": float(row["tpot_spread"]), "ttft": float(row["ttft_spread"])},
+        throughput=lambda tpot, ttft: throughput(row, ttft, tpot),
+        failure="" if runs else "not simulated: " + rule,
+    )
+
+
 def cases(folder):
-    out = []
-    with open(pathlib.Path(folder) / "inferencex-measured" / "e2e_points.csv", newline="") as file:
-        for index, row in enumerate(csv.DictReader(file)):
-            rule = removed_by(row)
-            runs = row["mode"] == "agg" and row["backend"] == "vllm" and row["concurrency"] and settings.model(row["model_path"])
-            tpot, ttft = float(row["silicon_tpot_ms"]) / 1e3, float(row["silicon_ttft_ms"]) / 1e3
-            out.append(
-                Case(
-                    source="inferencex-measured",
-                    name=f"inferencex-{index + 2}",
-                    scenario=scenario(row) if runs else {},
-                    measured={"tpot": tpot, "ttft": ttft, "throughput": throughput(row, ttft, tpot)},
-                    device=row["system"],
-                    model=row["model_path"].split("/")[-1],
-                    format=row["precision"] or "bf16",
-                    engine=engine(row) if row["backend"] == "vllm" else row["backend"],
-                    shape=f"{row['isl']} in, {row['osl']} out, {row['tp_size'] or '?'} devices",
-                    concurrency=int(row["concurrency"] or 0),
-                    removed_by=rule,
-                    spread={"tpot": float(row["tpot_spread"]), "ttft": float(row["ttft_spread"])},
-                    throughput=lambda tpot, ttft, row=row: throughput(row, ttft, tpot),
-                    failure="" if runs else "not simulated: " + (rule or "a model that is not in the catalogue"),
-                )
-            )
-    return out
+    return rows.cases("inferencex-measured", pathlib.Path(folder) / "inferencex-measured" / "e2e_points.csv", case_of)

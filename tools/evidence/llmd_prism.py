@@ -3,10 +3,10 @@
 The precision is not stated; the released weights are 16 bits. Flags are the defaults of llm-d-benchmark (setup/env.sh: 0.95 of the memory,
 contexts of 16,384 tokens) and of vLLM. Every client starts at once; replicas take calls in turn."""
 
-import csv
 import pathlib
 import re
 
+import rows
 import settings
 from case import Case
 
@@ -24,9 +24,9 @@ def scenario(row):
     replicas, tensor = layout(row["configuration"])
     concurrency, prompt, output = (int(row[key]) for key in ("concurrency", "input_tokens", "output_tokens"))
     return {
-        "service": {"model": "llama-3.1-70b", "weights": "bf16", "kv": "bf16"},
+        "service": {"model": settings.model(row["model"]), "weights": "bf16", "kv": "bf16"},
         "cluster": {
-            "node": settings.NODES[row["hardware"]],
+            "node": settings.node(row["hardware"]),
             "nodes": -(-replicas // (DEVICES // tensor)),
             "pools": [{"name": "main", "replicas": replicas, "tensor": tensor}],
         },
@@ -44,7 +44,7 @@ def scenario(row):
     }
 
 
-def case_of(row):
+def case_of(row, _):
     output = int(row["output_tokens"])
     case = Case(
         source="llm-d-prism",
@@ -65,6 +65,8 @@ def case_of(row):
     )
     if row["architecture"] != "aggregated":
         return settings.refuse(case, "prefill and decode in separate pools")
+    if row["backend"] != "vllm":
+        return settings.refuse(case, "another engine than vLLM")
     if layout(row["configuration"]) is None:
         return settings.refuse(case, "a layout that is not of equal replicas")
     case.scenario = scenario(row)
@@ -72,5 +74,4 @@ def case_of(row):
 
 
 def cases(folder):
-    with open(pathlib.Path(folder) / "llm-d-prism" / "llmd_runs.csv", newline="") as file:
-        return [case_of(row) for row in csv.DictReader(file)]
+    return rows.cases("llm-d-prism", pathlib.Path(folder) / "llm-d-prism" / "llmd_runs.csv", case_of)

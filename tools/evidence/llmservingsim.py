@@ -9,14 +9,15 @@ import pathlib
 import statistics
 
 import catalogue
+import rows
 import settings
 from case import Case
 
-DEVICE = "rtx-pro-6000"
+DEVICES = {"RTXPRO6000": "rtx-pro-6000", "RTX4090": "rtx-4090"}  # by the second word of a run's name
 # Two devices of a server without NVLink.
 NODE = {
-    "name": "rtx-pro-6000-pair",
-    "about": "two NVIDIA RTX PRO 6000 in one server, over PCIe",
+    "name": "pair",
+    "about": "two devices in one server, over PCIe",
     "sources": {"memory": "512 GB at 256 GB/s, as the authors describe their server", "network": "100 Gbit/s, assumed; nothing crosses it here"},
     "count": 2,
     "dram": {"capacity": "512 GB", "bandwidth": "256 GB/s", "status": "assumed", "source": "memory"},
@@ -24,15 +25,17 @@ NODE = {
 }
 
 
-def scenario(engine, version, workload, link):
+def scenario(device, engine, version, workload, link):
     """`link`: GB/s between two devices."""
     serving = settings.vllm(version)
-    node = NODE | {"device": settings.device(DEVICE, lambda bus: min(bus, link))}
+    weights = settings.format_of(engine["dtype"])
+    kv = weights if engine["kv_cache_dtype"] == "auto" else settings.format_of(engine["kv_cache_dtype"])
+    node = NODE | {"device": settings.device(device, lambda bus: min(bus, link))}
     pool = {"name": "main", "replicas": 1, "tensor": engine["tensor_parallel_size"], "data": engine["data_parallel_size"]}
     if engine.get("enable_expert_parallel"):  # experts go over all ranks of all groups
         pool["expert_ranks"] = engine["tensor_parallel_size"] * engine["data_parallel_size"]
     return {
-        "service": {"model": settings.model(engine["model"]), "weights": "bf16", "kv": "bf16"},
+        "service": {"model": settings.model(engine["model"]), "weights": weights, "kv": kv},
         "cluster": {"node": node, "pools": [pool]},
         "serving": serving
         | {
@@ -59,35 +62,39 @@ def measured(requests):
     }
 
 
+def name_of(meta):
+    return meta.name.removeprefix("vllm_run.").removesuffix(".meta.json")
+
+
 def read(meta):
     """The case of one run, from its *.meta.json."""
     description = json.loads(meta.read_text())
     engine = description["engine_kwargs"]
+    device = DEVICES.get(name_of(meta).split(".")[0])
+    if not settings.has_device(device):
+        raise settings.NotKnown("a device that is not in the catalogue")
     workload = meta.parent / f"workload.{pathlib.Path(description['dataset_path']).stem}.jsonl.gz"
     with gzip.open(str(meta).replace(".meta.json", ".requests.jsonl.gz"), "rt") as file:
         requests = [json.loads(line) for line in file]
     case = Case(
         source="llmservingsim",
-        name=meta.name.removeprefix("vllm_run.").removesuffix(".meta.json"),
+        name=name_of(meta),
         scenario={},
         measured=measured(requests),
-        device="rtx_pro_6000",
+        device=device.replace("-", "_"),
         model=engine["model"].split("/")[-1],
-        format="bf16",
+        format=settings.format_of(engine["dtype"]),
         engine=f"vllm-{description['vllm_version']}",
         shape=f"ShareGPT, 10 requests/s, {engine['tensor_parallel_size'] * engine['data_parallel_size']} devices",
         concurrency=engine["max_num_seqs"],
     )
-    if settings.model(engine["model"]) is None:
-        return settings.refuse(case, "a model that is not in the catalogue")
-    if not settings.has_device(DEVICE):
-        return settings.refuse(case, "a device that is not in the catalogue")
     if not workload.exists():
         return settings.refuse(case, "its workload is not there")
     server = json.loads(pathlib.Path(str(meta).replace(".meta.json", ".config.json")).read_text())
-    case.scenario = scenario(engine, description["vllm_version"], workload, server["link_bw"])
+    case.scenario = scenario(device, engine, description["vllm_version"], workload, server["link_bw"])
     return case
 
 
 def cases(folder):
-    return [read(meta) for meta in sorted((pathlib.Path(folder) / "llmservingsim").glob("vllm_run.*.meta.json"))]
+    found = sorted((pathlib.Path(folder) / "llmservingsim").glob("vllm_run.*.meta.json"))
+    return [rows.guarded("llmservingsim", name_of(meta), read, meta) for meta in found]

@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import importlib
 import pathlib
 import tempfile
 
@@ -11,17 +10,7 @@ import known_gaps
 import page
 import plots
 import replay
-
-# A module a data set, each with cases(folder).
-SOURCES = ("inferencex", "inference_perf", "llmservingsim", "ml_energy", "blis", "llmd_prism", "aisimulate", "mlperf", "published_e2e")
-
-
-def read(data):
-    cases = []
-    for name in SOURCES:
-        cases += importlib.import_module(name).cases(data)
-    return cases
-
+import sources
 
 def write_table(cases, file):
     with open(file, "w", newline="") as out:
@@ -74,14 +63,15 @@ def main():
     parser.add_argument("--keep", help="folder in which to leave the scenarios")
     parser.add_argument("--table", help="CSV of every case and metric")
     options = parser.parse_args()
-    cases = read(options.data)
+    cases = sources.read(options.data)
     with tempfile.TemporaryDirectory() as folder:
         cases = replay.run_all(options.marea, options.keep or folder, cases)
     docs = catalogue.ROOT / "docs"
     (docs / "accuracy").mkdir(exist_ok=True)
     points = [case for case in cases if case.source == "inferencex-measured" and not case.removed_by]
-    plots.predicted_against_measured(points, docs / "accuracy" / "predicted.png")
-    plots.error_by_concurrency(points, docs / "accuracy" / "concurrency.png")
+    if any(case.predicted for case in points):
+        plots.predicted_against_measured(points, docs / "accuracy" / "predicted.png")
+        plots.error_by_concurrency(points, docs / "accuracy" / "concurrency.png")
     (docs / "accuracy.md").write_text(text(cases))
     if options.table:
         write_table(cases, pathlib.Path(options.table))

@@ -5,9 +5,9 @@ and outputs of a gamma law of variation 0.7. The median gap between tokens is co
 given. The version is that of the authors' analysis of the two leaderboards (0.11.1), asynchronous scheduling and 8,192 tokens a step that of
 their configurations (ml-energy/benchmark, configs/vllm)."""
 
-import csv
 import pathlib
 
+import rows
 import settings
 from case import Case
 
@@ -22,14 +22,14 @@ TEXT = ("lm-arena-chat", "gpqa", "sourcegraph-fim")
 
 def scenario(row):
     model, lanes, mean = settings.model(row["model"]), int(row["max_num_seqs"]), round(float(row["avg_output_len"]))
-    pool = {"name": "main", "replicas": 1, "tensor": int(row["num_gpus"])}
+    pool = {"name": "main", "replicas": 1, "tensor": int(row["num_gpus"]) // int(row["dp"]), "data": int(row["dp"])}
     if int(row["ep"]) > 1:
         pool["expert_ranks"] = int(row["ep"])
     longest = min(LONGEST * mean, settings.longest(model) - PROMPT)
     output = {"mean": settings.tokens(mean), "cv": VARIATION, "max": settings.tokens(longest)}
     return {
-        "service": {"model": model, "weights": settings.FORMATS[row["weight_precision"]], "kv": "bf16"},
-        "cluster": {"node": settings.NODES[row["gpu"]], "pools": [pool]},
+        "service": {"model": model, "weights": settings.format_of(row["weight_precision"]), "kv": "bf16"},
+        "cluster": {"node": settings.node(row["gpu"]), "pools": [pool]},
         "serving": settings.vllm(VERSION)
         | {
             "async": True,
@@ -49,7 +49,7 @@ def scenario(row):
     }
 
 
-def case_of(row):
+def case_of(row, _):
     case = Case(
         source="ml-energy",
         name="-".join(row[key].split("/")[-1] for key in ("task", "model", "gpu", "num_gpus", "max_num_seqs")),
@@ -57,7 +57,7 @@ def case_of(row):
         measured={"itl": float(row["median_itl_ms"]) / 1e3},
         device=row["gpu"].lower() + "_sxm",
         model=row["model"].split("/")[-1],
-        format=settings.FORMATS[row["weight_precision"]],
+        format=settings.format_of(row["weight_precision"]),
         engine=f"vllm-{VERSION}",
         shape=f"{row['task']}, {row['avg_output_len']} out, {row['num_gpus']} devices",
         concurrency=int(row["max_num_seqs"]),
@@ -65,10 +65,6 @@ def case_of(row):
     )
     if row["task"] not in TEXT:
         return settings.refuse(case, "images or video in the prompt")
-    if settings.model(row["model"]) is None:
-        return settings.refuse(case, "a model that is not in the catalogue")
-    if int(row["dp"]) > 1:
-        return settings.refuse(case, "data-parallel attention")
     if float(row["avg_batch_size"]) < FULL * int(row["max_num_seqs"]):
         case.removed_by = "its batch limit is not reached"
     case.scenario = scenario(row)
@@ -76,5 +72,4 @@ def case_of(row):
 
 
 def cases(folder):
-    with open(pathlib.Path(folder) / "ml-energy" / "llm_runs.csv", newline="") as file:
-        return [case_of(row) for row in csv.DictReader(file)]
+    return rows.cases("ml-energy", pathlib.Path(folder) / "ml-energy" / "llm_runs.csv", case_of)

@@ -8,6 +8,7 @@ import csv
 import gzip
 import pathlib
 
+import rows
 import settings
 from case import Case
 
@@ -31,7 +32,7 @@ def scenario(row, lengths):
     rate = "1e6 /s" if offline else f"{row['target_qps']} /s"  # offline all samples are there from the start
     output = tokens_of(row) / float(row["offline_samples_per_s"] or row["samples_per_s"])
     return {
-        "service": {"model": MODELS[row["benchmark"]], "weights": settings.FORMATS[row["weight_dtype"]], "kv": "bf16"},
+        "service": {"model": MODELS[row["benchmark"]], "weights": settings.format_of(row["weight_dtype"]), "kv": "bf16"},
         "cluster": {"node": NODE | {"device": DEVICES[row["accelerator"]]}, "pools": [{"name": "main", "replicas": 1, "tensor": 1}]},
         "serving": settings.vllm(row["software"].split(",")[0].removeprefix("vLLM "))
         | {"batch_tokens": "8192 tok" if offline else "2048 tok", "sequences": SEQUENCES, "max_length": "4096 tok"},
@@ -103,5 +104,4 @@ def case_of(row, folder):
 
 def cases(folder):
     folder = pathlib.Path(folder) / "mlperf-inference"
-    with open(folder / "v5.1_llm_runs.csv", newline="") as file:
-        return [case_of(row, folder) for row in csv.DictReader(file)]
+    return rows.cases("mlperf-inference", folder / "v5.1_llm_runs.csv", lambda row, _: case_of(row, folder))

@@ -5,10 +5,10 @@ prefixes of ld-p2p-pull-gptoss, one request at a time, and the pool of shared pr
 Poisson arrivals, the defaults of vLLM and, of an overloaded arm, that only its throughput says something, as the length of a stage is not
 given. The KV pool that the second states is compared with the memory account."""
 
-import csv
 import json
 import pathlib
 
+import rows
 import settings
 from case import Case
 
@@ -78,11 +78,11 @@ def shared_pool(arm, rate):
 
 
 def grouped(file):
-    """{(case, arm, swept value): {metric: (unit, value)}} in the order of the file."""
+    """{(case, arm, swept value): {metric: (unit, value)}} in the order of the file, as texts."""
     out = {}
-    with open(file, newline="") as rows:
-        for row in csv.DictReader(rows):
-            out.setdefault((row["case_id"], row["arm"], row["x_value"]), {})[row["metric"]] = (row["unit"], float(row["value"]))
+    for row in rows.read(file):
+        case, arm, swept, metric, unit, value = (row.get(key) or "" for key in ("case_id", "arm", "x_value", "metric", "unit", "value"))
+        out.setdefault((case, arm, swept), {})[metric] = (unit, value)
     return out
 
 
@@ -92,7 +92,7 @@ def case_of(name, arm, value, found, setup):
         source="published-e2e",
         name="-".join(part for part in (name, arm, value) if part),
         scenario={},
-        measured={metric: figure for metric, (_, figure) in found.items()},
+        measured={metric: float(figure) for metric, (_, figure) in found.items()},
         device=setup.get("gpus", ""),
         model=model,
         format="",
@@ -104,11 +104,11 @@ def case_of(name, arm, value, found, setup):
         return settings.refuse(case, reason)
     case.device, case.format, case.model = "h200_sxm", "mxfp4", "gpt-oss-120b"
     if name == "ld-p2p-pull-gptoss":
-        case.measured, case.scenario, case.concurrency = {"ttft": found["prefill_latency"][1] / 1e3}, recompute(int(value)), 1
+        case.measured, case.scenario, case.concurrency = {"ttft": case.measured["prefill_latency"] / 1e3}, recompute(int(value)), 1
         return case
-    case.measured = {"throughput": OUTPUT * found["achieved_rps"][1]}
+    figures, case.measured = case.measured, {"throughput": OUTPUT * case.measured["achieved_rps"]}
     if arm == "affinity":
-        case.measured["latency"] = found["latency_p50"][1]
+        case.measured["latency"] = figures["latency_p50"]
     case.statistic, case.concurrency, case.scenario = "p50", float(value), shared_pool(arm, value)
     return case
 
@@ -131,7 +131,8 @@ def pool_case():
 
 def cases(folder):
     folder = pathlib.Path(folder) / "published-e2e"
-    setups = {case["case_id"]: case["setup"] for case in json.loads((folder / "cases.json").read_text())}
+    described = folder / "cases.json"
+    setups = {case["case_id"]: case.get("setup", {}) for case in json.loads(described.read_text())} if described.exists() else {}
     found = grouped(folder / "results_long.csv")
-    out = [case_of(*key, metrics, setups.get(key[0], {})) for key, metrics in found.items()]
+    out = [rows.guarded("published-e2e", "-".join(key), case_of, *key, metrics, setups.get(key[0], {})) for key, metrics in found.items()]
     return out + [pool_case()] if any(key[0].endswith("-gptoss") for key in found) else out

@@ -44,13 +44,34 @@ MODELS = {
     "gpt-oss-20b": "gpt-oss-20b",
     "gpt-oss-120b": "gpt-oss-120b",
 }
-NODES = {"H100": "hgx-h100", "H200": "hgx-h200", "B200": "hgx-b200", "B300": "hgx-b300"}
-FORMATS = {"bfloat16": "bf16", "FP16": "bf16", "fp8": "fp8", "FP8": "fp8", "mxfp4": "mxfp4"}
+NODES = {"A100": "dgx-a100", "H100": "hgx-h100", "H200": "hgx-h200", "B200": "hgx-b200", "B300": "hgx-b300"}
+FORMATS = {"bfloat16": "bf16", "FP16": "bf16", "fp8": "fp8", "FP8": "fp8", "mxfp4": "mxfp4", "int4": "int4"}
+
+
+class NotKnown(Exception):
+    """The rule that keeps a case from being replayed, in words."""
 
 
 def model(path):
-    """The shipped model of a Hugging Face path, or None."""
-    return MODELS.get(path.split("/")[-1])
+    """The shipped model of a Hugging Face path."""
+    name = path.split("/")[-1]
+    if name not in MODELS:
+        raise NotKnown("a model that is not in the catalogue")
+    return MODELS[name]
+
+
+def node(device):
+    """The shipped node of a device's short name: "H100"."""
+    if device not in NODES:
+        raise NotKnown("a device that is not in the catalogue")
+    return NODES[device]
+
+
+def format_of(name):
+    """Our name of a number format."""
+    if name not in FORMATS:
+        raise NotKnown("a number format that is not in the catalogue")
+    return FORMATS[name]
 
 
 def has_device(name):

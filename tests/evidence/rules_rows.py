@@ -1,0 +1,27 @@
+"""A row of inferencex-measured of our own making, eligible as it stands."""
+
+ROW = {
+    "source": "inferencex-export",
+    "concurrency": "4",
+    "measured_date": "2026-04-03",
+    "image": "",
+    "backend": "vllm",
+    "backend_version": "0.19.0",
+    "model_path": "MiniMaxAI/MiniMax-M2.5",
+    "system": "b200_sxm",
+    "precision": "fp8",
+    "mode": "agg",
+    "isl": "1000",
+    "osl": "100",
+    "batch_size": "4",
+    "tp_size": "2",
+    "pp_size": "1",
+    "attention_dp_size": "1",
+    "moe_tp_size": "2",
+    "moe_ep_size": "1",
+    "silicon_ttft_ms": "80",
+    "silicon_tpot_ms": "9",
+    "repeats": "1",
+    "tpot_spread": "1.0",
+    "ttft_spread": "1.0",
+}
