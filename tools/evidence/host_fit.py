@@ -22,7 +22,9 @@ CONSTANTS = {
     "prompt_token": (("prompt_token",), "us", 5.0),
     "call": (("front_end", "call"), "us", 20000.0),
 }
-TOKEN = 2.2  # us of the front end for a prompt token: 220 ms for 100,000 tokens (vLLM 0.19 on MiniMax-M2.5), not fitted
+# us of the front end for a prompt token, whether the cache has it or not, not fitted: a reused prefix of 65,536 tokens takes 69 ms more than
+# one of 1,024 (vLLM 0.18.1, published-e2e h20-tier-latency). Answers to 49,408 tokens, 49,152 of them cached (ld-pool-gptoss), leave 1.0.
+TOKEN = 1.07
 METRICS = ("tpot", "ttft", "itl", "latency")
 PRIOR = 0.01  # one turn of a constant costs as much as an error of 1 % in one row: settles what the rows leave open
 
