@@ -79,8 +79,9 @@ class Sources(unittest.TestCase):
         engine = {"model": "Qwen/Qwen3-30B-A3B-Instruct-2507", "tensor_parallel_size": 1, "data_parallel_size": 2, "enable_expert_parallel": True}
         engine |= {"max_num_seqs": 8, "max_num_batched_tokens": 2048, "dtype": "bfloat16", "kv_cache_dtype": "auto"} | changes
         meta = {"vllm_version": "0.19.0", "engine_kwargs": engine, "dataset_path": "w/one.jsonl"}
+        server = {"link_bw": 16, "link_latency": 20000, "nodes": [{"instances": [{"npu_mem": {"mem_bw": 1500}}]}]}
         (folder / f"vllm_run.{name}.meta.json").write_text(json.dumps(meta))
-        (folder / f"vllm_run.{name}.config.json").write_text(json.dumps({"link_bw": 16}))
+        (folder / f"vllm_run.{name}.config.json").write_text(json.dumps(server))
         with gzip.open(folder / f"vllm_run.{name}.requests.jsonl.gz", "wt") as file:
             file.write(json.dumps({"input_toks": 40, "output_toks": 3, "queued_ts": 1.0, "first_token_ts": 1.5, "last_token_ts": 2.5}) + "\n")
         with gzip.open(folder / "workload.one.jsonl.gz", "wt") as file:
@@ -94,6 +95,10 @@ class Sources(unittest.TestCase):
         groups, ranks, model, device = self.answer(llmservingsim)
         self.assertEqual(groups.scenario["cluster"]["pools"], [{"name": "main", "replicas": 1, "tensor": 1, "data": 2, "expert_ranks": 2}])
         self.assertEqual(ranks.scenario["cluster"]["pools"], [{"name": "main", "replicas": 1, "tensor": 2, "data": 1}])
+        device_of = ranks.scenario["cluster"]["node"]["device"]
+        two = next(row for row in device_of["calibration"]["costs"]["all_reduce"] if row["ranks"] == 2)
+        # As the server is described: 16 GB/s are less than what was fitted, and two hops of 20 us more.
+        self.assertEqual((device_of["memory"]["bandwidth"], two["bus"], two["floor"]), ("1500 GB/s", "16 GB/s", "40 us"))
         self.assertEqual((model.removed_by, device.removed_by), ("a model that is not in the catalogue", "a device that is not in the catalogue"))
 
     def test_steady_decode_fills_the_batch_limit(self):

@@ -1,7 +1,7 @@
 """LLMServingSim: real vLLM runs on RTX PRO 6000, replayed request by request from the recorded workload (llmservingsim/vllm_run.*).
 
-Its TTFT begins when the engine queues a request, so the front end takes no time here. The links between devices are as fast as the authors
-describe them (*.config.json): slower than those of the server that the kernels were measured on."""
+Its TTFT begins when the engine queues a request, so the front end takes no time here. The memory and the links of the devices are as fast as
+the authors describe them (*.config.json): slower than those of the server that the kernels were measured on."""
 
 import gzip
 import json
@@ -25,12 +25,15 @@ NODE = {
 }
 
 
-def scenario(device, engine, version, workload, link):
-    """`link`: GB/s between two devices."""
+def scenario(device, engine, version, workload, link, latency, memory):
+    """`link` between two devices and `memory` of each in GB/s, `latency` of a link in microseconds, of which an all-reduce around a ring of n
+    devices waits for 2 (n - 1)."""
     serving = settings.vllm(version)
     weights = settings.format_of(engine["dtype"])
     kv = weights if engine["kv_cache_dtype"] == "auto" else settings.format_of(engine["kv_cache_dtype"])
-    node = NODE | {"device": settings.device(device, lambda bus: min(bus, link))}
+    made = settings.device(device, lambda bus: min(bus, link), lambda fitted, ranks: max(fitted, 2 * (ranks - 1) * latency))
+    made["memory"] |= {"bandwidth": f"{memory} GB/s"}
+    node = NODE | {"device": made}
     pool = {"name": "main", "replicas": 1, "tensor": engine["tensor_parallel_size"], "data": engine["data_parallel_size"]}
     if engine.get("enable_expert_parallel"):  # experts go over all ranks of all groups
         pool["expert_ranks"] = engine["tensor_parallel_size"] * engine["data_parallel_size"]
@@ -91,7 +94,9 @@ def read(meta):
     if not workload.exists():
         return settings.refuse(case, "its workload is not there")
     server = json.loads(pathlib.Path(str(meta).replace(".meta.json", ".config.json")).read_text())
-    case.scenario = scenario(device, engine, description["vllm_version"], workload, server["link_bw"])
+    memory = server["nodes"][0]["instances"][0]["npu_mem"]["mem_bw"]
+    link, latency = server["link_bw"], server["link_latency"] / 1e3
+    case.scenario = scenario(device, engine, description["vllm_version"], workload, link, latency, memory)
     return case
 
 

@@ -79,14 +79,16 @@ def has_device(name):
     return name is not None and (catalogue.ROOT / "hardware" / "devices" / f"{name}.yaml").exists()
 
 
-def device(name, bus):
-    """The map of a shipped device with its calibration, for a scenario to hold; `bus` makes the GB/s of its all-reduces from those fitted."""
+def device(name, bus, floor=lambda fitted, ranks: fitted):
+    """The map of a shipped device with its calibration, for a scenario to hold; `bus` makes the GB/s of its all-reduces from those fitted, and
+    `floor` their least time in microseconds from the fitted one and the number of ranks."""
     made = copy.deepcopy(catalogue.load("hardware/devices", name))
     if isinstance(made.get("calibration"), str):
         made["calibration"] = copy.deepcopy(catalogue.load("hardware/calibration", made["calibration"]))
     for holder in (made, made.get("calibration") or {}):
         for row in (holder.get("costs") or {}).get("all_reduce", []):
             row["bus"] = f"{bus(catalogue.number(row['bus'], {'GB/s': 1, 'TB/s': 1000})):.6g} GB/s"
+            row["floor"] = f"{floor(catalogue.number(row['floor'], {'us': 1, 'ms': 1000}), row['ranks']):.6g} us"
     return made
 
 
