@@ -2,7 +2,8 @@
 
 The answers of marea are near linear in host times, so each constant is turned once by a known amount, everything is replayed, and the
 differences are the columns of a robust non-negative least-squares problem in the logarithms of times; they are taken
-around the constants shipped before, so a second call refines the first. One set of constants for each engine version, none for a model."""
+around the constants shipped before, so a second call refines the first. A start whose queues grow where the measured ones did not says
+nothing of the right constants: it has to lie on the right side of the knee of every run. One set of constants for each engine version, none for a model."""
 
 import copy
 

@@ -34,7 +34,7 @@ GAPS = [
 
 # What the largest errors of the other data sets come from.
 DATA_SETS = {
-    "inference-perf": "host times of vLLM 0.11 on a small model, 16 us of them for each token of a prompt, a third of all time at 92 requests a second, so the knee comes too early; near the knee a few percent of step time move the wait by much more",
+    "inference-perf": "near the knee a few percent of step time move the wait by much more",
     "llmservingsim": "steps that mix prompts and answers: on this device one kernel attends for both, without splitting long contexts or sharing keys between query heads, so 128 answers of 1,024 tokens beside a prompt take 664 us a layer instead of 229 (the authors' attention profile); the law prices them apart, which is 1 to 4 ms of a mean step",
     "ml-energy": "host time for each sequence of vLLM 0.11, several times that of later versions and most of the gap at large batches; API servers that are slower than the engine (reasoning parsers); older expert kernels",
     "blis-ground-truth": "host times of an undated vLLM: the 9 ms that a call spends in the front end of all versions together are 5 to 10 ms too many here, where a first token of a small model takes 20 to 50; 2 GB a device of Llama 4 Scout that no rule of the account explains",
