@@ -282,7 +282,9 @@ std::string notes(const Told& told, const Numbers& numbers, const Style& style) 
   for (const auto& [reason, words] : {std::pair{"shape", "a matrix, head or expert of a shape"},
                                       {"tokens", "a number of new tokens"},
                                       {"sequences", "a number of decoding sequences"},
-                                      {"context", "a length of context"}})
+                                      {"context", "a length of context"},
+                                      {"prefix", "a cached prefix of a prompt"},
+                                      {"ranks", "a number of ranks"}})
     if (const double share = numbers.value("steps_beyond_fit_share", fmt::format("reason={}", reason)); share >= 0.005)
       add(style.warn("!"), fmt::format("{} of the steps hold {} outside what their coefficients were fitted on", percent(share), words));
   for (const metrics::Note& note : told.results.notes) add(style.dim("-"), fmt::format("{}: {}", note.text, count(note.count)));

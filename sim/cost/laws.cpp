@@ -47,7 +47,8 @@ double experts(const spec::ExpertsCost& cost, const Machine& machine, const Expe
   const double first = cost.wave * 2 * kTile * kTile * hidden * machine.units / rate;
   const double memory = shape.touched * hidden * shape.width * shape.weight_bytes / (cost.memory_efficiency * machine.bandwidth);
   const double traffic = cost.traffic * shape.rows * (2 * shape.hidden + 3 * shape.width) * 2 / machine.bandwidth;
-  return cost.floor.count() + cost.per_expert.count() * shape.touched + cost.per_token.count() * tokens +
+  const double floor = cost.floor.count() + (shape.spread ? cost.spread_floor.count() : 0);
+  return floor + cost.per_expert.count() * shape.touched + cost.per_token.count() * tokens +
          norm(std::hypot(waves, first), memory, cost.norm) + traffic;
 }
 

@@ -35,9 +35,10 @@ struct ExpertShape {
   double rows = 0;          // pairs of a token and an expert on this rank
   double touched = 0;       // experts of this rank that any token chose
   double weight_bytes = 1;  // per weight
+  bool spread = false;      // other ranks hold other experts
 };
 //   compute = ((2 (rows + touched mh) 3 h (f + fa) / (e P))^2 + (s 2 128 128 3 h S / (e P))^2)^(1/2)
-//   t = t0 + pe touched + ct T + (compute^q + (touched 3 h f wb / (eb BW))^q)^(1/q) + ac rows (2 h + 3 f) 2 / BW
+//   t = t0 + (ts, where spread) + pe touched + ct T + (compute^q + (touched 3 h f wb / (eb BW))^q)^(1/q) + ac rows (2 h + 3 f) 2 / BW
 double experts(const spec::ExpertsCost& cost, const Machine& machine, const ExpertShape& shape, double tokens);
 
 // How likely a token chooses each of `count` experts: in proportion to i^-skew, scaled so that the expected number of choices is

@@ -91,6 +91,7 @@ void StepCost::State::set_attention(const spec::Model& model, const spec::Device
   FittedRange::narrow(range.sequences, seen.range(spec::Extent::batch));
   FittedRange::narrow(range.context, seen.range(spec::Extent::context));
   FittedRange::narrow(range.prompt, prompts.range(spec::Extent::tokens));
+  FittedRange::narrow(range.prefix, prompts.range(spec::Extent::context));
   range.require(seen.range(spec::Extent::heads), heads);
   if (!latent) range.require(seen.range(spec::Extent::head_dim), real(a.head_dim));
 }
@@ -136,7 +137,9 @@ void StepCost::State::set_experts(const spec::Model& model, const spec::Device& 
   range.require(experts_cost_.fit.range(spec::Extent::width), real(own.width));
   range.require(experts_cost_.fit.range(spec::Extent::experts), real(model.experts->count));
   range.require(experts_cost_.fit.range(spec::Extent::chosen), real(model.experts->per_token));
-  expert_shape_ = {real(model.hidden), real(own.width), 0, 0, spec::bytes_per_number(deployment.expert_weights)};
+  range.ranks = range.ranks && experts_cost_.fit.range(spec::Extent::expert_ranks).holds(real(deployment.expert_ranks));
+  expert_shape_ = {real(model.hidden),         real(own.width), 0, 0, spec::bytes_per_number(deployment.expert_weights),
+                   deployment.expert_ranks > 1};
   const std::vector<double> chosen =
       choice_probabilities(static_cast<std::size_t>(model.experts->count), real(model.experts->per_token), device.costs.routing_skew);
   chosen_ = busiest_rank(chosen, static_cast<std::size_t>(deployment.expert_ranks));
@@ -164,6 +167,7 @@ void StepCost::State::set_collectives(const spec::Model& model, const spec::Devi
       found = cost;
       if (cost.ranks >= ranks) break;
     }
+    range.ranks = range.ranks && found.ranks == ranks;
     found.ranks = ranks;
     return found;
   };

@@ -158,7 +158,8 @@ constexpr Metric kTable[] = {
     {"steps_beyond_fit_share", "1", "reason", "every 64th step of each replica that ends inside the window",
      "Share of the steps that lie outside what their coefficients were fitted on: more or fewer new tokens, more decoding sequences, "
      "longer "
-     "contexts, or a shape of the model's matrices, heads or experts that no measured kernel had.",
+     "contexts, prompts after a cached prefix, a number of tensor or expert ranks, or a shape of the model's matrices, heads or experts "
+     "that no measured kernel had.",
      Kind::share, Better::neither},
     {"busy_share", "1", "replica", kWindow, "Share of the window in which a step is on the device, mean over replicas.", Kind::share,
      Better::neither},

@@ -120,6 +120,7 @@ ExpertsCost read_experts(const Value& value, const Sources& sources, Format weig
   cost.width_offset = number_or(section, "width_offset", 0);
   cost.wave = number_or(section, "wave", 0);
   cost.traffic = number_or(section, "traffic", 0);
+  cost.spread_floor = seconds_or(section, "spread_floor", Seconds{});
   cost.per_expert = seconds_or(section, "per_expert", Seconds{});
   cost.per_token = seconds_or(section, "per_token", Seconds{});
   cost.fit = read_fit_record(section);

@@ -93,6 +93,7 @@ struct ExpertsCost {
   double width_offset = 0;        // fa: columns added to the width
   double wave = 0;                // s: time of the only wave of a small product, in tiles of 128 x 128
   double traffic = 0;             // ac: passes over the activations of the rows
+  Seconds spread_floor{};         // ts, more where ranks share out experts: those of other ranks are sorted out first
   Seconds per_expert{};           // pe, per touched expert
   Seconds per_token{};            // ct, per token of the group
   FitRecord fit;

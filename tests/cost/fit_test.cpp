@@ -318,3 +318,40 @@ TEST_CASE("shipped calibrations are what the public tables give") {
     CHECK(shipped.fit.held_out.median == Approx(fit.blocks[i].record.held_out.median).epsilon(0.02));
   }
 }
+
+TEST_CASE("what sorting out the experts of other ranks costs comes back from rows with one rank and with several") {
+  const spec::Device device = test::device("h200-sxm");
+  const cost::Machine machine{device.peak(spec::Format::bf16).value, device.memory.bandwidth.value,
+                              static_cast<double>(device.compute.units)};
+  spec::ExpertsCost truth;
+  truth.floor = Seconds{4e-5};
+  truth.spread_floor = Seconds{3e-5};
+  truth.compute_efficiency = 0.6;
+  truth.memory_efficiency = 0.8;
+  truth.norm = 2;
+  Timings timings;
+  const std::uint32_t source = timings.source("a test");
+  for (const double hidden : {2048, 4096, 6144})
+    for (const double width : {1024, 2048})
+      for (const double ranks : {1, 2, 8})
+        for (double tokens = 1; tokens <= 16384; tokens *= 2) {
+          Timing row;
+          row.operation = Operation::experts;
+          row.format = spec::Format::bf16;
+          row.source = source;
+          for (const auto& [measure, number] :
+               {std::pair{Measure::tokens, tokens}, std::pair{Measure::hidden, hidden}, std::pair{Measure::width, width},
+                std::pair{Measure::experts, 64.0}, std::pair{Measure::chosen, 4.0}, std::pair{Measure::expert_ranks, ranks},
+                std::pair{Measure::rows, 4 * tokens / ranks}, std::pair{Measure::touched, std::min(64.0, 4 * tokens) / ranks}})
+            row[measure] = number;
+          row.seconds = cost::experts(truth, machine, {hidden, width, row[Measure::rows], row[Measure::touched], 2, ranks > 1}, tokens) *
+                        noise(timings.rows.size(), 0.02);
+          timings.rows.push_back(row);
+        }
+  const cost::Calibration fit = cost::calibrate(timings, device, {"test"});
+  REQUIRE(fit.blocks.size() == 1);
+  CHECK(std::stod(value(fit.blocks[0], "floor")) == Approx(40).epsilon(0.1));
+  CHECK(std::stod(value(fit.blocks[0], "spread_floor")) == Approx(30).epsilon(0.1));
+  CHECK(std::stod(value(fit.blocks[0], "memory")) == Approx(0.8).epsilon(0.05));
+  CHECK(fit.blocks[0].record.held_out.median < 0.03);
+}

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "sim/cost/fitted_range.h"
+#include "sim/cost/step_cost.h"
+#include "tests/support/catalogue.h"
 
 using namespace marea;
 using cost::Beyond;
@@ -52,4 +54,49 @@ TEST_CASE("a shape outside its fit makes every step one outside; a law without a
   CHECK_FALSE(is(range.beyond(sums), Beyond::shape));
   range.require({1024, 65536}, 512);
   CHECK(is(range.beyond(sums), Beyond::shape));
+}
+
+TEST_CASE("a prompt after a cached prefix is outside of a fit that saw none, one that starts a context is not") {
+  FittedRange range;
+  FittedRange::narrow(range.prefix, {0, 0});
+  cost::StepSums prompt;
+  prompt.tokens = prompt.prefill_tokens = prompt.longest_prefill = 100;
+  prompt.prefill_sequences = 1;
+  prompt.prefill_pairs = 100 * 101 / 2.0;
+  CHECK(range.beyond(prompt) == std::array<bool, cost::kBeyond>{});
+  // Two chunks of 50 that start their contexts have fewer pairs still.
+  prompt.prefill_sequences = 2;
+  prompt.longest_prefill = 50;
+  prompt.prefill_pairs = 2 * 50 * 51 / 2.0;
+  CHECK_FALSE(is(range.beyond(prompt), Beyond::prefix));
+  // Each after 60 cached tokens: 50 x 60 pairs more, more than one chunk of 100 could have.
+  prompt.longest_prefill = 110;
+  prompt.prefill_pairs += 2 * 50 * 60;
+  CHECK(is(range.beyond(prompt), Beyond::prefix));
+  FittedRange::narrow(range.context, {0, 10});
+  CHECK_FALSE(is(range.beyond(prompt), Beyond::context));  // that of decodes is not asked
+  FittedRange wide;
+  FittedRange::narrow(wide.prefix, {0, 128});
+  CHECK_FALSE(is(wide.beyond(prompt), Beyond::prefix));
+}
+
+TEST_CASE("ranks that no table covers make every step one outside") {
+  const auto outside = [](const spec::Device& device, std::int64_t tensor, std::int64_t expert_ranks) {
+    const spec::Model model = test::model("qwen3-30b-a3b");
+    spec::Deployment deployment = spec::deploy(model, spec::Format::fp8, spec::Format::bf16, tensor, expert_ranks);
+    cost::StepCost cost(model, device, deployment, test::host("vllm"), 2048);
+    cost::StepSums sums;
+    sums.tokens = sums.decode_sequences = sums.sampled = 32;
+    sums.decode_context = sums.decode_windowed = 32 * 1000;
+    return is(cost.beyond(sums), Beyond::ranks);
+  };
+  spec::Device device = test::device("h100-sxm");
+  CHECK_FALSE(outside(device, 1, 1));
+  CHECK_FALSE(outside(device, 4, 4));
+  std::erase_if(device.costs.all_reduce, [](const spec::AllReduceCost& cost) { return cost.ranks == 4; });
+  CHECK(outside(device, 4, 4));  // priced as of eight
+  device = test::device("h100-sxm");
+  device.costs.experts[spec::at(spec::Format::fp8)]->fit.ranges[static_cast<std::size_t>(spec::Extent::expert_ranks)] = {1, 2};
+  CHECK(outside(device, 4, 4));
+  CHECK_FALSE(outside(device, 4, 1));
 }

@@ -126,6 +126,16 @@ TEST_CASE("experts that many tokens touch cost their bytes, and beyond that thei
         Approx(64 * 1e-7 + 1e6 * 2e-8 + 2 * 2e6 * (2 * 4096 + 3 * 1024) * 2 / 4e12));
 }
 
+TEST_CASE("sorting out the experts of other ranks costs a rank that shares them out, and no other") {
+  spec::ExpertsCost law;
+  law.floor = Seconds{2e-5};
+  law.spread_floor = Seconds{3e-5};
+  cost::ExpertShape shape{4096, 1024, 128, 64, 1};
+  const double alone = cost::experts(law, kMachine, shape, 64);
+  shape.spread = true;
+  CHECK(cost::experts(law, kMachine, shape, 64) - alone == Approx(3e-5));
+}
+
 TEST_CASE("the busiest rank has more than its share, one rank has all, and equal experts are dealt equally") {
   const std::vector<double> popular = cost::choice_probabilities(256, 8, 0.7);
   double all = 0;

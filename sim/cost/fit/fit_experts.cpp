@@ -1,6 +1,7 @@
 // Routed experts: coefficients, bounds, and rows that cannot be true.
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "sim/cost/fit/block.h"
 
@@ -20,8 +21,9 @@ ExpertCase expert_case(const Timing& row, spec::Format weights) {
   const double ranks = std::max(1.0, row[M::expert_ranks]);
   ExpertCase one;
   one.tokens = row[M::tokens];
-  one.shape = {row[M::hidden], row[M::width] / std::max(1.0, row[M::tensor_ranks]), row[M::rows], row[M::touched],
-               spec::bytes_per_number(weights)};
+  one.shape = {
+      row[M::hidden], row[M::width] / std::max(1.0, row[M::tensor_ranks]), row[M::rows], row[M::touched], spec::bytes_per_number(weights),
+      ranks > 1};
   if (row[M::touched] <= 0 || row[M::rows] <= 0) {
     const std::vector<double> all = choice_probabilities(static_cast<std::size_t>(row[M::experts]), row[M::chosen], row[M::skew]);
     const std::vector<double> own = busiest_rank(all, static_cast<std::size_t>(ranks));
@@ -45,10 +47,11 @@ spec::ExpertsCost experts_cost(std::span<const double> v, spec::Format math) {
   cost.traffic = v[7];
   cost.wave = v[8];
   cost.width_offset = v[9];
+  if (v.size() > 10) cost.spread_floor = Seconds{v[10]};
   return cost;
 }
 
-Law<ExpertCase> experts_fit(const Machine& machine, spec::Format math) {
+Law<ExpertCase> experts_fit(const Machine& machine, spec::Format math, std::size_t layouts) {
   Law<ExpertCase> law;
   law.coefficients = {{"floor", Notation::duration, {2e-5, 1e-7, 1e-3, 1e-7}},
                       {"compute", Notation::number, {0.5, 0.02, 1, 0}},
@@ -60,8 +63,11 @@ Law<ExpertCase> experts_fit(const Machine& machine, spec::Format math) {
                       {"traffic", Notation::number, {1, 0, 20, 0.1}},
                       {"wave", Notation::number, {0.3, 0, 5, 0.02}},
                       {"width_offset", Notation::number, {50, 0, 2000, 10}}};
+  // A table of few layouts tells of ten coefficients at most.
+  if (layouts > law.coefficients.size()) law.coefficients.push_back({"spread_floor", Notation::duration, {1e-6, 0, 1e-4, 2e-7}});
   law.basic = 4;
-  law.neutral = {0, 1, 1, 2, 0, 0, 0, 0, 0, 0};
+  law.neutral = {0, 1, 1, 2, 0, 0, 0, 0, 0, 0, 0};
+  law.neutral.resize(law.coefficients.size());
   law.with = [machine, math](std::span<const double> values) -> std::function<double(const ExpertCase&)> {
     return [cost = experts_cost(values, math), machine](const ExpertCase& one) { return experts(cost, machine, one.shape, one.tokens); };
   };
@@ -75,13 +81,15 @@ double share_of_sheet(const ExpertCase& one, double seconds, const Machine& mach
          seconds;
 }
 
-// Weights that fit into the last cache were read from it, as keys are (fit_attention.cpp), unless so many rows share them that it matters
-// little.
-bool fits(const ExpertCase& one, double cache) {
+// Weights that fit into the last cache were read from it, as keys are (fit_attention.cpp), unless so many rows share them, or so little of
+// the time is reading, that it matters little.
+bool fits(const ExpertCase& one, double seconds, const spec::Device& device) {
   constexpr double kLarge = 1.6;
   constexpr double kManyRows = 64;
+  constexpr double kLittle = 0.1;
   const double bytes = one.shape.touched * 3 * one.shape.hidden * one.shape.width * one.shape.weight_bytes;
-  return bytes < kLarge * cache && one.shape.rows < kManyRows * one.shape.touched;
+  return bytes < kLarge * static_cast<double>(device.memory.cache.value) && one.shape.rows < kManyRows * one.shape.touched &&
+         bytes / device.memory.bandwidth.value > kLittle * seconds;
 }
 
 }  // namespace
@@ -98,7 +106,7 @@ Block fit_experts(const std::vector<Timing>& rows, const spec::Device& device, c
   std::map<std::uint64_t, double> best;  // largest share of the sheet by shape
   for (const Timing& row : rows) {
     const ExpertCase one = expert_case(row, weights);
-    if (row.warm && fits(one, static_cast<double>(device.memory.cache.value))) continue;
+    if (row.warm && fits(one, row.seconds, device)) continue;
     const std::uint64_t shape =
         shape_key({row[M::hidden], row[M::width], row[M::experts], row[M::chosen], row[M::expert_ranks], row[M::tensor_ranks]});
     double& most = best[shape];
@@ -112,8 +120,10 @@ Block fit_experts(const std::vector<Timing>& rows, const spec::Device& device, c
   if (math != weights) block.values.emplace_back("math", std::string(spec::name(math)));
   std::vector<Timing> used;
   std::vector<Sample<ExpertCase>> kept;
+  std::set<std::uint64_t> layouts;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     if (best[samples[i].shape] > kImpossible) continue;  // not the shape that it says
+    layouts.insert(samples[i].shape);
     kept.push_back(samples[i]);
     used.push_back(*of_sample[i]);
   }
@@ -122,7 +132,7 @@ Block fit_experts(const std::vector<Timing>& rows, const spec::Device& device, c
                                           std::pair{spec::Extent::chosen, M::chosen}, std::pair{spec::Extent::hidden, M::hidden},
                                           std::pair{spec::Extent::expert_ranks, M::expert_ranks}})
       block.record.ranges[static_cast<std::size_t>(extent)] = range_of(used, measure);
-  complete(block, experts_fit(machine, math), kept, place);
+  complete(block, experts_fit(machine, math, layouts.size()), kept, place);
   return block;
 }
 
