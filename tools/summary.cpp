@@ -222,6 +222,15 @@ std::string kv(const Numbers& numbers, const Style& style) {
       hits += fmt::format(" ({} had been computed before by their session)", percent(numbers.value("hit_rate_ceiling")));
     text += line("prefix cache", hits);
   }
+  if (numbers.has("tier_hit_rate")) {
+    std::string moved;
+    for (const metrics::MetricValue& written : numbers.results().metrics)
+      if (written.name == "tier_written_bytes")
+        moved += fmt::format("; {}: {} down, {} up", written.label.substr(written.label.find('=') + 1),
+                             show(Bytes(static_cast<std::int64_t>(written.value))),
+                             show(Bytes(static_cast<std::int64_t>(numbers.value("tier_read_bytes", written.label)))));
+    text += line("tiers", fmt::format("{} of prompt tokens came up from a tier{}", percent(numbers.value("tier_hit_rate")), moved));
+  }
   if (const double again = numbers.value("recompute_tokens"); again > 0) {
     std::string causes;
     for (const auto& [label, words] :

@@ -23,11 +23,12 @@ std::string look_up(const std::array<Word, N>& words, std::string_view name) {
   return std::string(name);
 }
 
-constexpr std::array<Word, 14> kCauseWords{{{"front_end", "front end"},
+constexpr std::array<Word, 15> kCauseWords{{{"front_end", "front end"},
                                             {"queue_slots", "queue: all sequence slots taken"},
                                             {"queue_blocks", "queue: no free KV blocks"},
                                             {"queue_budget", "queue: token budget used up"},
                                             {"queue_boundary", "queue: until the next step"},
+                                            {"kv_load", "KV coming up from a tier"},
                                             {"prefill_new", "prefill, new tokens"},
                                             {"prefill_lost", "prefill, tokens lost before"},
                                             {"decode", "decode"},

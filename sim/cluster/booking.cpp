@@ -65,6 +65,9 @@ void Simulation::book(SessionSlot slot, std::uint32_t thread, Time now) {
       call.queue_at = totals;
       break;
     }
+    case Phase::loading:
+      book(slot, thread, Cause::kv_load, spent, now);
+      break;
     case Phase::admitted:
       book(slot, thread, Cause::queue_boundary, spent, now);
       break;

@@ -131,13 +131,17 @@ void Simulation::schedule(Replica& replica, Time now) {
   }
   station.aborting.clear();
   const bool was_busy = replica.busy();
+  // Between steps an engine goes through empty ones as long as copies run: it learns of their ends at once.
+  if (station.copies && !was_busy && replica.engine().in_flight() == 0 && station.copies->any_ended())
+    cascade(replica, replica.engine().learn(now, station.copies->take_ended()), now);
   int empty = 0;
   while (true) {
-    while (replica.drop_empty(now)) ++empty;
+    drop_empty(replica, now, empty);
     if (!replica.busy() && replica.engine().in_flight() > 0) start_on_device(replica, now);
-    if (!replica.engine().can_schedule() || empty >= kEmptySchedules) break;
+    if (!replica.engine().can_schedule() || replica.engine().waits_for_transfers() || empty >= kEmptySchedules) break;
     decided(replica, replica.schedule(now), now);
   }
+  if (station.copies) watch_standstill(replica, now);
   if (!replica.busy() || was_busy) return;
   const Time end = replica.plan(skip_ahead_ ? kPlannedSteps : 0);
   ++station.plan;
@@ -154,12 +158,21 @@ void Simulation::decided(Replica& replica, const serving::Batch& batch, Time now
     } else {
       call.fact.scheduled = now;
       call.fact.hit = admission.hit;
+      call.fact.loaded = admission.loaded;
       call.loss = loss_of(call, replica);
       set_phase(call.session, call.fact.thread, Phase::admitted, now);
     }
     call.computed = admission.hit;
     call.prefilled = false;
   }
+  if (batch.offload != nullptr) {
+    for (const serving::Transfer& load : batch.offload->loads) {
+      const CallRow& call = sessions_[load.call];
+      if (!call.zombie) set_phase(call.session, call.fact.thread, Phase::loading, now);
+    }
+  }
+  if (batch.offload != nullptr && batch.preempted.size() > 1)
+    emit(PreemptionAvalanche{replica.id(), now, static_cast<std::int64_t>(batch.preempted.size())});
   for (const CallSlot slot : batch.preempted) {
     CallRow& call = sessions_[slot];
     ++preemptions_;
@@ -188,8 +201,22 @@ LossCause Simulation::loss_of(const CallRow& call, const Replica& replica) const
   return call.made_on && call.made_on != replica.id() ? LossCause::other_replica : LossCause::eviction;
 }
 
+// Takes batches without a sequence out of the pipeline: they take no time, but the copies that they decided begin.
+void Simulation::drop_empty(Replica& replica, Time now, int& dropped) {
+  Station& station = stations_[replica.id().value];
+  for (; replica.next_is_empty(); ++dropped) {
+    if (!station.copies) {
+      replica.drop_empty(now, {});
+      continue;
+    }
+    start_copies(replica, now);
+    start_stores(replica, replica.running(), now);
+    cascade(replica, replica.drop_empty(now, station.copies->take_ended()), now);
+  }
+}
+
 void Simulation::start_on_device(Replica& replica, Time now) {
-  replica.start(now);
+  replica.start(now, stations_[replica.id().value].copies ? start_copies(replica, now) : Duration{});
   for (const serving::Admission& admission : replica.running().admitted) {
     const CallRow& call = sessions_[admission.call];
     if (!call.zombie) set_phase(call.session, call.fact.thread, Phase::prefill, now);
@@ -239,7 +266,10 @@ void Simulation::boundary(Replica& replica, Time now) {
     call.fact.lost[static_cast<std::size_t>(call.loss)] += lost_tokens(chunk, call.lost_mark);
   }
   bury(station);
-  const serving::Outcome& outcome = replica.engine().complete(now);
+  if (station.copies) start_stores(replica, work, now);
+  const serving::Outcome& outcome =
+      station.copies ? replica.engine().complete(now, station.copies->take_ended()) : replica.engine().complete(now);
+  if (station.copies) cascade(replica, outcome, now);
   for (const CallSlot slot : station.leaving) {
     if (!sessions_[slot].zombie) sessions_[slot].fact.last_token = now;
   }

@@ -17,8 +17,8 @@ std::string_view pick(const std::array<std::string_view, N>& names, Enum value) 
 
 std::string_view name(Cause cause) {
   static constexpr std::array<std::string_view, kCauses> names = {
-      "front_end", "queue_slots", "queue_blocks", "queue_budget", "queue_boundary", "prefill_new", "prefill_lost",
-      "decode",    "preempted",   "tool",         "tool_queue",   "backoff",        "person",      "agents"};
+      "front_end", "queue_slots", "queue_blocks", "queue_budget", "queue_boundary", "kv_load", "prefill_new", "prefill_lost",
+      "decode",    "preempted",   "tool",         "tool_queue",   "backoff",        "person",  "agents"};
   return pick(names, cause);
 }
 

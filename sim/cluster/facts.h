@@ -23,6 +23,7 @@ enum class Cause : std::uint8_t {
   queue_blocks,    // no free KV blocks for the head of the queue
   queue_budget,    // the step's token budget is used up
   queue_boundary,  // waiting for the next schedule
+  kv_load,         // its context comes up from a tier below the device
   prefill_new,     // computing tokens for the first time
   prefill_lost,    // computing again what this session had computed before
   decode,
@@ -33,7 +34,7 @@ enum class Cause : std::uint8_t {
   person,
   agents,  // waiting for sub-agents
 };
-inline constexpr int kCauses = 14;
+inline constexpr int kCauses = 15;
 std::string_view name(Cause cause);
 
 enum class SessionEnd : std::uint8_t { completed, failed, abandoned, cut };
@@ -130,7 +131,8 @@ struct CallEnded {
   std::int64_t prompt = 0;
   std::int64_t output = 0;
   std::int64_t generated = 0;  // tokens, of a completed call; 0 of any other
-  std::int64_t hit = 0;        // prompt tokens taken from the prefix cache at the first admission
+  std::int64_t hit = 0;        // prompt tokens taken from the prefix cache or from a tier at the first admission
+  std::int64_t loaded = 0;     // of them, from a tier below the device
   std::int64_t known = 0;      // prompt tokens that the session had computed before
   std::array<std::int64_t, kLossCauses> lost{};
   std::int64_t preemptions = 0;
@@ -159,6 +161,39 @@ struct LongGap {
   ClassId traffic;
   Duration gap{};
   Time at;
+};
+
+// A copy of KV between two neighbouring tiers. Tier 0 is the host pool, whose copies go to and from the device.
+struct CopyEnded {
+  ReplicaId replica;
+  std::size_t tier = 0;
+  bool load = false;        // upwards
+  std::int64_t blocks = 0;  // of the engine
+  Time submitted;           // its turn may come later
+  Time at;
+};
+
+// A step had to wait for copies out of the blocks that it writes, or of calls that it preempted.
+struct StepHeldUp {
+  ReplicaId replica;
+  Duration wait{};
+  Time at;
+};
+
+// One schedule preempted several calls: with two batches in flight and a connector that loads, blocks of a victim come back too late for the
+// call that wants them, so the next one has to go as well.
+struct PreemptionAvalanche {
+  ReplicaId replica;
+  Time at;
+  std::int64_t calls = 0;
+};
+
+// Nothing in this replica can go on until a call is taken out: calls hold blocks for KV that was loaded, behind one that needs more blocks than
+// are free.
+struct Standstill {
+  ReplicaId replica;
+  Time at;
+  std::int64_t calls = 0;  // that wait
 };
 
 struct ToolEnded {
@@ -228,6 +263,10 @@ class Observer {
   virtual void on(const CallEnded&) {}
   virtual void on(const StepsRun&) {}
   virtual void on(const LongGap&) {}
+  virtual void on(const CopyEnded&) {}
+  virtual void on(const StepHeldUp&) {}
+  virtual void on(const Standstill&) {}
+  virtual void on(const PreemptionAvalanche&) {}
   virtual void on(const ToolEnded&) {}
   virtual void on(const ReplicaSampled&) {}
   virtual void on(const MemoryBooked&) {}

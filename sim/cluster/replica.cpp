@@ -29,6 +29,7 @@ std::size_t cause_of(serving::HeadBlock head) {
       return 1;
     case serving::HeadBlock::budget:
       return 2;
+    case serving::HeadBlock::load:
     case serving::HeadBlock::none:
       break;
   }
@@ -46,15 +47,22 @@ const serving::Batch& Replica::schedule(Time now) {
   work.admitted.assign(batch.admitted.begin(), batch.admitted.end());
   work.chunks.assign(batch.chunks.begin(), batch.chunks.end());
   work.left_out.assign(batch.left_out.begin(), batch.left_out.end());
+  if (batch.offload != nullptr) {
+    work.loads = batch.offload->loads;
+    work.stores = batch.offload->stores;
+    work.promotions = batch.offload->promotions;
+    work.flush = batch.offload->flush;
+  }
   newest_ = next(newest_);
   set_queue_cause(batch.head, now);
   return batch;
 }
 
-void Replica::start(Time now) {
+void Replica::start(Time now, Duration held_up) {
   check(!busy_ && engine_.in_flight() > 0, "a step started on a busy device or without a batch");
   busy_ = true;
   start_ = now;
+  held_up_ = held_up;
   sums_ = engine_.next_step();
   gaps_ = decoding_;
   ++changed_steps_;
@@ -63,12 +71,12 @@ void Replica::start(Time now) {
 Time Replica::plan(std::int64_t limit) {
   ends_.clear();
   done_ = 0;
-  const std::int64_t repeats = limit > 0 ? engine_.repeats(limit) : 0;
+  const std::int64_t repeats = limit > 0 && !copies_in_flight() ? engine_.repeats(limit) : 0;
   if (repeats == 0) {
-    ends_.push_back(start_ + step_time(cost_->price(sums_)));
+    ends_.push_back(start_ + held_up_ + step_time(cost_->price(sums_)));
   } else {
     cost::DecodeRun run(*cost_, sums_, engine_.windowed_growth());
-    Time end = start_;
+    Time end = start_ + held_up_;
     for (std::int64_t step = 0; step <= repeats; ++step) {
       end += step_time(run.next());
       ends_.push_back(end);
@@ -114,11 +122,21 @@ StepsRun Replica::finish() {
   return fact;
 }
 
-bool Replica::drop_empty(Time now) {
-  if (busy_ || engine_.in_flight() == 0 || engine_.next_step().tokens > 0) return false;
-  engine_.complete(now);
+bool Replica::next_is_empty() const { return !busy_ && engine_.in_flight() > 0 && engine_.next_step().tokens == 0; }
+
+const serving::Outcome& Replica::drop_empty(Time now, std::span<const serving::TransferNumber> ended) {
+  check(next_is_empty(), "a batch with sequences was dropped");
   oldest_ = next(oldest_);
-  return true;
+  return engine_.complete(now, ended);
+}
+
+// A copy begins or ends with one step of a run: it cannot be skipped over.
+bool Replica::copies_in_flight() const {
+  for (std::size_t slot = oldest_; slot != newest_; slot = next(slot)) {
+    const Work& work = works_[slot];
+    if (!work.loads.empty() || !work.stores.empty() || !work.promotions.empty()) return true;
+  }
+  return false;
 }
 
 QueueTotals Replica::queue_totals(Time now) const {

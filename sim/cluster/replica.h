@@ -31,6 +31,9 @@ class Replica {
     std::vector<serving::Admission> admitted;
     std::vector<serving::Chunk> chunks;
     std::vector<CallSlot> left_out;
+    std::vector<serving::Transfer> loads, stores;
+    std::vector<serving::LowerTransfer> promotions;
+    std::vector<serving::TransferNumber> flush;
   };
   // Schedules one more batch; its decision stays valid until the next call.
   const serving::Batch& schedule(Time now);
@@ -38,8 +41,9 @@ class Replica {
   // --- the device
   bool busy() const { return busy_; }
   // Puts the oldest batch in flight on the device. Requires an idle device and a batch with tokens in flight.
-  void start(Time now);
-  const Work& running() const { return works_[oldest_]; }  // of the batch on the device
+  // Its first step takes `held_up` longer.
+  void start(Time now, Duration held_up);
+  const Work& running() const { return works_[oldest_]; }  // of the batch on the device, or next for it
   Time step_start() const { return start_; }
   // Prices the running step and as many repetitions as are certain (at most `limit`); returns when the last of them ends.
   Time plan(std::int64_t limit);
@@ -52,8 +56,9 @@ class Replica {
   StepsRun catch_up(Time now);
   // The planned run is over: carries out what is left, frees the device. The engine still has to complete() the last step.
   StepsRun finish();
-  // Drops batches without sequences from the head of the pipeline; they take no device time. True if one was dropped.
-  bool drop_empty(Time now);
+  // True if the next batch for the device holds no sequence: it takes no device time and is dropped, which completes it.
+  bool next_is_empty() const;
+  const serving::Outcome& drop_empty(Time now, std::span<const serving::TransferNumber> ended);
 
   // --- queue causes
   QueueTotals queue_totals(Time now) const;
@@ -68,6 +73,7 @@ class Replica {
 
  private:
   StepsRun take(std::size_t boundaries);
+  bool copies_in_flight() const;
   void set_queue_cause(serving::HeadBlock head, Time now);
 
   ReplicaId id_;
@@ -77,6 +83,7 @@ class Replica {
   std::size_t oldest_ = 0;
   std::size_t newest_ = 0;  // one past the last
   bool busy_ = false;
+  Duration held_up_{};      // of the first planned step
   Time start_;              // of the step at ends_[done_]
   cost::StepSums sums_;     // of that step
   std::vector<Time> ends_;  // planned boundaries

@@ -19,6 +19,7 @@ enum class Phase : std::uint8_t {
   idle,       // a sub-agent that has not started or has ended
   front_end,  // call: before the engine knows it
   queued,     // call: in an engine's queue; split by the queue's causes
+  loading,    // call: its context comes up from a tier
   admitted,   // call: scheduled, its batch not yet on the device
   prefill,    // call: split into new and lost tokens
   decode,     // call

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/base/time.h"
+#include "sim/cluster/copies.h"
 #include "sim/cluster/router.h"
 #include "sim/cost/step_cost.h"
 #include "sim/serving/scheduler.h"
@@ -21,6 +22,7 @@ struct PoolSetup {
   std::string name;
   int replicas = 1;
   serving::VllmV1Params engine;
+  CopyRates copies;  // where the engine offloads
   cost::StepCost cost;
   serving::SchedulerRecipe scheduler;
   RouterRecipe router;

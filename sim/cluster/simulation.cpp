@@ -34,6 +34,7 @@ Simulation::Simulation(Setup setup, std::vector<Observer*> observers)
       Station& station = stations_.emplace_back();
       station.pool = pools_.size() - 1;
       station.index = static_cast<std::size_t>(index);
+      if (pool.setup.engine.offload.blocks > 0) station.copies.emplace(pool.setup.copies);
     }
   }
   for (const ToolSetup& tool : setup.tools) tools_.emplace_back(tool.workers);
@@ -85,6 +86,9 @@ void Simulation::dispatch(const Event& event) {
       break;
     case EventKind::step_end:
       if (stations_[data.a].plan == data.b) boundary(replicas_[data.a], now_);
+      break;
+    case EventKind::copy_end:
+      copy_ended(data.a, data.b, now_);
       break;
     case EventKind::tool_end:
       tool_ended(data.a, now_);

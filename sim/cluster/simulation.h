@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/base/event_queue.h"
@@ -20,6 +21,7 @@ namespace marea::cluster {
 enum class EventKind : std::uint8_t {
   window_edge,  // first: bookings up to an edge must not contain anything that happens at it
   step_end,     // frees memory and slots before anybody asks for them
+  copy_end,     // a copy of KV between tiers
   tool_end,     // frees a worker before anybody asks for one
   wait_end,     // a person or a recorded time: the session goes on
   abandonment,  // after everything that still ended in time
@@ -63,10 +65,19 @@ class Simulation final : private serving::Future {
     Time queued;
     Time began;
   };
+  struct CopyUnderWay {
+    serving::TransferNumber number = 0;
+    bool lower = false;  // between the host pool and a tier below it
+    CopyEnded fact;
+  };
   // What the cluster keeps beside each replica.
   struct Station {
     std::size_t pool = 0;
     std::size_t index = 0;                       // in its pool
+    std::optional<Copies> copies;                // where the engine offloads
+    std::vector<CopyUnderWay> copying;
+    std::vector<std::uint32_t> free_copying;
+    bool standing_still = false;
     std::uint32_t plan = 0;                      // tells the end of the current plan from ends that were cut off
     bool scheduled = false;                      // a scheduling event is under way
     std::vector<CallSlot> aborting;              // to be taken out of the engine at the next boundary
@@ -129,6 +140,15 @@ class Simulation final : private serving::Future {
   void start_on_device(Replica& replica, Time now);
   void leave_out(Replica& replica, Time now);
   void boundary(Replica& replica, Time now);
+  void drop_empty(Replica& replica, Time now, int& dropped);
+
+  // copy_steps.cpp: KV between a replica's device and the tiers below
+  Duration start_copies(Replica& replica, Time now);
+  void start_stores(Replica& replica, const Replica::Work& work, Time now);
+  void cascade(Replica& replica, const serving::Outcome& outcome, Time now);
+  void copy_ended(std::uint32_t station, std::uint32_t index, Time now);
+  void await_copy(Replica& replica, Time end, const CopyUnderWay& copy);
+  void watch_standstill(Replica& replica, Time now);
   void emitted_first(Replica& replica, CallSlot call, Time now);
   void finish_call(Replica& replica, CallSlot call, Time now);
   void end_call(CallSlot call, CallEnd end, Time now);

@@ -34,6 +34,17 @@ inline void append(Content& content, Piece piece) {
   content.push_back(piece);
 }
 
+// The first `tokens` tokens.
+inline Content prefix(ContentView content, std::int64_t tokens) {
+  Content head;
+  for (const Piece& piece : content) {
+    if (tokens <= 0) break;
+    head.push_back({piece.span, piece.first, piece.length < tokens ? piece.length : tokens});
+    tokens -= piece.length;
+  }
+  return head;
+}
+
 inline std::int64_t length(ContentView content) {
   std::int64_t total = 0;
   for (const Piece& piece : content) total += piece.length;

@@ -24,6 +24,7 @@ struct Copy {
   TableId holder = 0;         // exclusive or of their ids: with one holder, that holder
   TableId creator = kNone;    // the table that computed it, while it holds it
   bool several = false;       // more than one owner has used it
+  bool fenced = false;        // a copy out of it has not ended (Pool::fence)
   OwnerId owner;              // the only owner that has used it
   std::int64_t blocks = 0;    // of a run without a key
   Time freed;                 // start of the interval not booked yet

@@ -90,6 +90,14 @@ void Pool::close(TableId id, bool finished) {
   free_tables_.push_back(id);
 }
 
+void Pool::rewind(TableId id) {
+  Table& table = tables_[id];
+  check(!table.decoding && table.computed > 0, "a table that decodes or is empty was taken back");
+  --table.computed;
+  --account_.levels.referenced[static_cast<int>(table.phase)];
+  ++account_.levels.partial[static_cast<int>(table.phase)];
+}
+
 void Pool::set_phase(TableId id, Phase phase) {
   Table& table = tables_[id];
   if (table.phase == phase) return;
@@ -116,6 +124,7 @@ void Pool::hold(CopyId id, TableId table_id) {
   Table& table = tables_[table_id];
   const std::int64_t blocks = length(id);
   MemoryAccount::Levels& levels = account_.levels;
+  if (copy.fenced) touch(id);
   if (copy.holders == 0) {
     list_.unlink(id);
     book(KvState::cached_hit, copy, blocks);
@@ -181,6 +190,7 @@ void Pool::take(std::int64_t blocks) {
 // Takes the deepest blocks of a free copy away.
 void Pool::evict(CopyId id, std::int64_t blocks) {
   const NodeId node = copies_[id].node;
+  if (copies_[id].fenced) touch(id);
   book(KvState::cached_never, copies_[id], blocks);
   if (eviction_log_)
     for (std::int64_t i = 0; i < blocks; ++i) eviction_log_->push_back(tree_.prefix(node, tree_[node].hi - i));

@@ -68,6 +68,21 @@ class Pool {
   // Frees the blocks, deepest first. `finished`: also registers what was computed but trails behind.
   void close(TableId id, bool finished);
 
+  // Takes back the last token computed; its block stays registered.
+  void rewind(TableId id);
+  // Gives the table another place in the running list.
+  void reorder(TableId id, std::uint64_t order) { tables_[id].order = order; }
+
+  // Marks the table's registered blocks [from, to) as being read by a transfer. Whoever holds or takes one of them before lift_fence() is
+  // noted in touched_fences(): the transfer must end before that block is written.
+  using FenceId = std::uint64_t;
+  void fence(TableId id, std::int64_t from, std::int64_t to, FenceId fence);
+  void lift_fence(FenceId fence);
+  // Fences on blocks that the table holds.
+  void fences_of(TableId id, std::vector<FenceId>& out) const;
+  std::vector<FenceId>& touched_fences() { return touched_fences_; }
+  bool fenced() const { return !fences_.empty(); }
+
   std::int64_t computed(TableId id) const;
   std::int64_t allocated(TableId id) const;
   Phase phase(TableId id) const { return tables_[id].phase; }
@@ -148,6 +163,7 @@ class Pool {
   void push_unkeyed(std::int64_t blocks);
   void book(KvState fate, const Copy& copy, std::int64_t blocks);
   void start_interval(Copy& copy);
+  void touch(CopyId copy);
   std::int64_t length(CopyId copy) const { return tree_[copies_[copy].node].hi - tree_[copies_[copy].node].lo; }
   std::int64_t tokens(std::int64_t blocks) const { return blocks * params_.block; }
 
@@ -169,6 +185,12 @@ class Pool {
   std::int64_t keyed_free_ = 0;
   std::int64_t evicted_ = 0;
   std::vector<Content>* eviction_log_ = nullptr;
+  struct Fence {
+    CopyId copy;
+    FenceId id;
+  };
+  std::vector<Fence> fences_;  // of copies with `fenced`; few
+  std::vector<FenceId> touched_fences_;
 
   std::int64_t tick_ = 0;
   std::int64_t slot_ = 0;  // tick modulo block

@@ -1,4 +1,6 @@
 // How tree nodes and their copies are made, cut, joined and extended.
+#include <algorithm>
+
 #include "sim/kv/pool.h"
 
 namespace marea::kv {
@@ -36,6 +38,9 @@ NodeId Pool::split(NodeId id, std::int64_t at) {
     if (!copy.several) owners_.hold(copy.owner);
     if (copy.holders == 0) list_.insert_behind(deep, top);  // deepest first
     (last == kNone ? tree_[upper].payload : copies_[last].younger) = top;
+    if (copy.fenced)
+      for (std::size_t i = 0, count = fences_.size(); i < count; ++i)
+        if (fences_[i].copy == deep) fences_.push_back({top, fences_[i].id});
     last = top;
   }
   return upper;
@@ -89,6 +94,7 @@ void Pool::remove_copy(CopyId id) {
   while (*link != id) link = &copies_[*link].younger;
   *link = copy.younger;
   if (!copy.several) owners_.release(copy.owner);
+  if (copy.fenced) std::erase_if(fences_, [id](const Fence& fence) { return fence.copy == id; });
   if (tree_[copy.node].payload == kNone) tree_.remove(copy.node);
   copy.node = kNone;
   free_copies_.push_back(id);
@@ -132,7 +138,7 @@ void Pool::join_path(NodeId leaf) {
     const Copy& a = copies_[deep];
     const Copy& b = copies_[top];
     if (a.younger != kNone || b.younger != kNone || a.holders != 0 || b.holders != 0 || a.behind != top) return;
-    if (a.freed != b.freed || a.several != b.several || a.owner != b.owner) return;
+    if (a.fenced || b.fenced || a.freed != b.freed || a.several != b.several || a.owner != b.owner) return;
     list_.unlink(deep);
     if (!a.several) owners_.release(a.owner);
     copies_[deep].node = kNone;
@@ -140,6 +146,44 @@ void Pool::join_path(NodeId leaf) {
     tree_.absorb(leaf);
     leaf = parent;
   }
+}
+
+void Pool::fence(TableId id, std::int64_t from, std::int64_t to, FenceId fence) {
+  NodeId node = tables_[id].tip;
+  while (node != kRoot && end(node) > from) {
+    if (tree_[node].lo < to) {
+      if (end(node) > to) node = cut(node, to);
+      if (tree_[node].lo < from) split(node, from);
+      const CopyId copy = held_copy(node, id);
+      copies_[copy].fenced = true;
+      fences_.push_back({copy, fence});
+    }
+    node = tree_[node].parent;
+  }
+}
+
+void Pool::lift_fence(FenceId fence) {
+  for (std::size_t i = fences_.size(); i-- > 0;) {
+    if (fences_[i].id != fence) continue;
+    const CopyId copy = fences_[i].copy;
+    fences_.erase(fences_.begin() + static_cast<std::ptrdiff_t>(i));
+    copies_[copy].fenced = std::any_of(fences_.begin(), fences_.end(), [copy](const Fence& other) { return other.copy == copy; });
+  }
+}
+
+void Pool::fences_of(TableId id, std::vector<FenceId>& out) const {
+  if (fences_.empty()) return;
+  for (NodeId node = tables_[id].tip; node != kRoot; node = tree_[node].parent) {
+    const CopyId copy = held_copy(node, id);
+    if (!copies_[copy].fenced) continue;
+    for (const Fence& fence : fences_)
+      if (fence.copy == copy) out.push_back(fence.id);
+  }
+}
+
+void Pool::touch(CopyId copy) {
+  for (const Fence& fence : fences_)
+    if (fence.copy == copy) touched_fences_.push_back(fence.id);
 }
 
 CopyId Pool::make_copy() {

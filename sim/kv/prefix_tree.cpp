@@ -85,6 +85,25 @@ void PrefixTree::absorb(NodeId id) {
   remove(id);
 }
 
+void PrefixTree::join(NodeId id) {
+  const NodeId upper = nodes_[id].parent;
+  Node& deep = nodes_[id];
+  Node& top = nodes_[upper];
+  check(upper != kRoot && top.children == 1, "only a lone child can join its parent");
+  leave(id);
+  leave(upper);
+  store_.trim(top.pieces, (top.hi - top.lo) * block_);
+  for (std::uint32_t i = 0; i < deep.pieces.size; ++i) store_.append(top.pieces, store_.view(deep.pieces)[i]);
+  store_.release(deep.pieces);
+  deep.pieces = top.pieces;
+  top.pieces = {};
+  deep.parent = top.parent;
+  deep.lo = top.lo;
+  deep.hash = top.hash;
+  enter(id);
+  free_.push_back(upper);
+}
+
 void PrefixTree::remove(NodeId id) {
   check(nodes_[id].children == 0, "a node with children cannot go");
   leave(id);

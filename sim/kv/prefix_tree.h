@@ -47,6 +47,8 @@ class PrefixTree {
   NodeId split(NodeId id, std::int64_t at);
   // Joins a leaf to its parent, of which it is the only child. `id` is gone.
   void absorb(NodeId id);
+  // Undoes a split: joins a node, with its children, to its parent, of which it is the only child. The parent is gone.
+  void join(NodeId id);
   // Takes a leaf out.
   void remove(NodeId id);
 

@@ -161,6 +161,19 @@ constexpr Metric kTable[] = {
      "contexts, prompts after a cached prefix, a number of tensor or expert ranks, or a shape of the model's matrices, heads or experts "
      "that no measured kernel had.",
      Kind::share, Better::neither},
+    {"tier_hit_rate", "1", "", kAdmitted, "Prompt tokens that came from a tier below the device at the first admission over prompt tokens; part of prefix_hit_rate.",
+     Kind::share, Better::larger},
+    {"tier_written_bytes", "B", "tier", "copies that end inside the window", "Bytes of KV copied down into a tier.", Kind::value, Better::neither,
+     Across::sum},
+    {"tier_read_bytes", "B", "tier", "copies that end inside the window", "Bytes of KV copied up out of a tier.", Kind::value, Better::neither, Across::sum},
+    {"copy_stall_share", "1", "", kWindow,
+     "Time for which steps waited for copies out of blocks that they were about to write, or of calls that they preempted, over the window; mean over "
+     "replicas.",
+     Kind::share, Better::smaller},
+    {"standstills", "1", "", "the whole run", "Times that a replica had calls waiting and nothing under way that could let them in.", Kind::value,
+     Better::smaller, Across::sum},
+    {"preemption_avalanches", "1", "", "the whole run", "Schedules of replicas with tiers that preempted more than one call.", Kind::value, Better::smaller,
+     Across::sum},
     {"busy_share", "1", "replica", kWindow, "Share of the window in which a step is on the device, mean over replicas.", Kind::share,
      Better::neither},
 

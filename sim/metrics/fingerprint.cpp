@@ -13,7 +13,7 @@ namespace marea::metrics {
 namespace {
 
 // What kind of fact follows.
-enum Tag : std::uint64_t { kSession = 1, kCall, kTool, kMemory, kRun, kSteps };
+enum Tag : std::uint64_t { kSession = 1, kCall, kTool, kMemory, kRun, kSteps, kCopy };
 
 std::uint64_t word(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::uint64_t word(Time time) { return word(since_start(time).count()); }
@@ -96,6 +96,11 @@ void Fingerprint::on(const cluster::CallEnded& call) {
 void Fingerprint::on(const cluster::ToolEnded& tool) {
   add(std::array<std::uint64_t, 7>{kTool, tool.tool.value, tool.traffic.value, word(tool.queued), word(tool.ran), tool.failed ? 1U : 0U,
                                    word(tool.at)});
+}
+
+void Fingerprint::on(const cluster::CopyEnded& copy) {
+  add(std::array<std::uint64_t, 7>{kCopy, copy.replica.value, copy.tier, copy.load ? 1U : 0U, word(copy.blocks), word(copy.submitted),
+                                   word(copy.at)});
 }
 
 void Fingerprint::on(const cluster::MemoryBooked& booked) {

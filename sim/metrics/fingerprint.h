@@ -23,6 +23,7 @@ class Fingerprint {
   void on(const cluster::SessionEnded& session);
   void on(const cluster::CallEnded& call);
   void on(const cluster::ToolEnded& tool);
+  void on(const cluster::CopyEnded& copy);
   void on(const cluster::MemoryBooked& booked);
   void on(const cluster::RunEnded& run);
 

@@ -48,6 +48,7 @@ Observers::Observers(ObserverSetup setup)
       cache_(setup.classes.size()),
       engines_(setup.classes.size(), setup.replicas.size()),
       tools_(setup.tools),
+      tiers_(setup.tiers),
       shares_(std::move(setup.costs), pools_of(setup)),
       time_(setup.classes.size()),
       memory_(setup.pools, setup.replicas, setup.static_memory),
@@ -97,6 +98,7 @@ void Observers::on(const cluster::CallEnded& fact) {
   if (!window_.contains(fact.issued)) return;
   calls_.on(fact, good);
   cache_.on(fact);
+  tiers_.on(fact);
 }
 
 void Observers::on(const cluster::StepsRun& fact) {
@@ -111,6 +113,17 @@ void Observers::on(const cluster::LongGap& fact) {
   audit_.on(fact);
   engines_.on(fact, window_);
 }
+
+void Observers::on(const cluster::CopyEnded& fact) {
+  fingerprint_.on(fact);
+  tiers_.on(fact, window_);
+}
+
+void Observers::on(const cluster::StepHeldUp& fact) { tiers_.on(fact, window_); }
+
+void Observers::on(const cluster::Standstill& fact) { tiers_.on(fact); }
+
+void Observers::on(const cluster::PreemptionAvalanche& fact) { tiers_.on(fact); }
 
 void Observers::on(const cluster::ToolEnded& fact) {
   audit_.on(fact);
@@ -152,12 +165,14 @@ Results Observers::finish() {
   engines_.report(report, classes_, length);
   shares_.report(report);
   tools_.report(report, length);
+  tiers_.report(report, length);
   time_.report(report, classes_);
   memory_.report(report, length);
   demand_.report(report, window_);
   series_.report(report, end_);
   Results results = report.take();
   results.fingerprint = fingerprint_.digits();
+  for (std::string& warning : tiers_.warnings()) results.notes.push_back({std::move(warning), 0});
   results.load_mode = load_mode_;
   results.window_start = window_.start;
   results.window_end = window_.end;

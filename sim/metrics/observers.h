@@ -17,6 +17,7 @@
 #include "sim/metrics/series.h"
 #include "sim/metrics/session_metrics.h"
 #include "sim/metrics/step_shares.h"
+#include "sim/metrics/tier_metrics.h"
 #include "sim/metrics/time_ledger.h"
 #include "sim/metrics/tool_metrics.h"
 #include "sim/metrics/window.h"
@@ -31,6 +32,7 @@ struct ObserverSetup {
   std::vector<StaticMemory> static_memory;
   std::vector<cost::StepCost> costs;  // by pool, for taking steps apart; empty: they are not
   std::vector<ObservedTool> tools;
+  std::vector<ObservedTiers> tiers;  // by replica
   spec::Targets targets;
   Window window;                        // as planned; WindowClosed states its actual end
   Duration sample_period{};             // 0: no series
@@ -52,13 +54,17 @@ class Observers final : public cluster::Observer {
   void on(const cluster::CallEnded& fact) override;
   void on(const cluster::StepsRun& fact) override;
   void on(const cluster::LongGap& fact) override;
+  void on(const cluster::CopyEnded& fact) override;
+  void on(const cluster::StepHeldUp& fact) override;
+  void on(const cluster::Standstill& fact) override;
+  void on(const cluster::PreemptionAvalanche& fact) override;
   void on(const cluster::ToolEnded& fact) override;
   void on(const cluster::ReplicaSampled& fact) override;
   void on(const cluster::MemoryBooked& fact) override;
   void on(const cluster::WindowClosed& fact) override;
   void on(const cluster::RunEnded& fact) override;
 
-  // Requires RunEnded. Call once. Makes no notes: what was cut is a metric, and what readers and loads assumed is for the caller to add.
+  // Requires RunEnded. Call once. Notes standstills and avalanches alone: what was cut is a metric, and what readers and loads assumed is for the caller to add.
   Results finish();
 
  private:
@@ -76,6 +82,7 @@ class Observers final : public cluster::Observer {
   CacheMetrics cache_;
   EngineMetrics engines_;
   ToolMetrics tools_;
+  TierMetrics tiers_;
   StepShares shares_;
   TimeLedger time_;
   MemoryLedger memory_;

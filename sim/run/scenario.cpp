@@ -142,6 +142,24 @@ void read_serving(const std::optional<Value>& value, Scenario::State& state) {
   section.close();
 }
 
+// Tiers of one replica each; those that share a node share its drives.
+void read_tiers(const Value& value, Scenario::State& state) {
+  if (!state.engine.prefix_caching) value.fail("tiers keep what the prefix cache knows by its content; prefix_caching is off");
+  for (PoolSpec& pool : state.pools) {
+    const std::int64_t together = std::min<std::int64_t>(pool.replicas, state.node.count / pool.deployment.ranks());
+    pool.tiers = spec::read_tiers(value, state.node, 1.0 / static_cast<double>(together));
+    if (pool.tiers.tiers.empty()) continue;
+    std::int64_t& block = pool.tiers.use.block;
+    if (block == 0) block = state.engine.block;
+    if (block % state.engine.block != 0)
+      value.fail(fmt::format("the tiers' blocks of {} tok are no multiple of the engine's {} tok", block, state.engine.block));
+    const Bytes wanted = pool.tiers.tiers.front().capacity * together;
+    if (wanted > state.node.dram.capacity)
+      value.fail(fmt::format("{} replicas of pool {} on one node want {} of host memory for tier {}, but a node has {}; a capacity is that of one replica",
+                             together, pool.name, show(wanted), pool.tiers.tiers.front().name, show(state.node.dram.capacity)));
+  }
+}
+
 void read_kv(const std::optional<Value>& value, Scenario::State& state) {
   spec::EngineLimits limits;
   limits.batch_tokens = state.engine.batch_tokens;
@@ -154,6 +172,7 @@ void read_kv(const std::optional<Value>& value, Scenario::State& state) {
     if (const auto fraction = section.optional("memory_fraction")) limits.memory_fraction = fraction->fraction(0.01, 1);
     if (const auto blocks = section.optional("blocks")) limits.blocks = blocks->integer(2, std::int64_t{1} << 31);
     if (const auto eviction = section.optional("eviction")) eviction->one_of({"lru"}, "eviction policy");
+    if (const auto tiers = section.optional("tiers")) read_tiers(*tiers, state);
     section.close();
   }
   for (PoolSpec& pool : state.pools) pool.limits = limits;

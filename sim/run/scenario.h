@@ -12,6 +12,7 @@
 #include "sim/run/search_path.h"
 #include "sim/spec/deployment.h"
 #include "sim/spec/node.h"
+#include "sim/spec/tier.h"
 
 namespace marea::run {
 
@@ -27,6 +28,7 @@ struct PoolSpec {
   int replicas = 1;
   spec::Deployment deployment;
   spec::EngineLimits limits;
+  spec::Tiers tiers;
 };
 
 class Scenario {

@@ -225,10 +225,38 @@ CREATE VIEW demand AS              -- KV of all live sessions over the pools, by
   WHERE series.name = 'kv_demand_series' AND time >= window_start AND time < window_end;
 )sql";
 
+// KV that comes up from tiers below the device.
+constexpr std::string_view kLoads = R"sql(
+ALTER TABLE session ADD COLUMN kv_load INTEGER NOT NULL DEFAULT 0;   -- ns of waiting for KV from a tier
+ALTER TABLE request ADD COLUMN kv_load INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE request ADD COLUMN loaded INTEGER NOT NULL DEFAULT 0;    -- of hit, tokens that came from a tier
+
+DROP VIEW call_latency;
+CREATE VIEW call_latency AS        -- calls issued inside the window; ns, null where it was not reached
+  SELECT request.run, class, session, thread, call, end, replica, prompt, output, hit, loaded, known,
+         lost_eviction + lost_other_replica + lost_preemption + lost_partial_block AS lost,
+         first_token - issued AS ttft,
+         CASE WHEN after IN ('tool', 'person', 'agents') THEN first_token - issued END AS resume,
+         CASE WHEN end = 'completed' AND generated > 1 THEN 1.0 * (last_token - first_token) / (generated - 1) END AS tpot,
+         CASE WHEN end = 'completed' THEN last_token - issued END AS latency,
+         scheduled - queued AS queue,
+         front_end, queue_slots, queue_blocks, queue_budget, queue_boundary, kv_load, prefill_new, prefill_lost, decode, preempted
+  FROM request JOIN run ON run.id = request.run WHERE issued >= window_start AND issued < window_end;
+
+DROP VIEW session_time;
+CREATE VIEW session_time AS        -- sessions that start inside the window; seconds of their whole life by what they did
+  SELECT session.run, class, session, end, (ended - session.started) / 1e9 AS life,
+         (front_end + queue_slots + queue_blocks + queue_budget + queue_boundary + preempted) / 1e9 AS waiting_for_the_engine,
+         kv_load / 1e9 AS waiting_for_kv,
+         (prefill_new + decode) / 1e9 AS computing, prefill_lost / 1e9 AS computing_again,
+         (tool + tool_queue + backoff) / 1e9 AS tools, person / 1e9 AS person, agents / 1e9 AS agents
+  FROM session JOIN run ON run.id = session.run WHERE session.started >= window_start AND session.started < window_end;
+)sql";
+
 }  // namespace
 
 const std::vector<std::string_view>& schema_steps() {
-  static const std::vector<std::string_view> steps{kTables, kViews, kWindowViews};
+  static const std::vector<std::string_view> steps{kTables, kViews, kWindowViews, kLoads};
   return steps;
 }
 

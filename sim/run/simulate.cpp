@@ -74,17 +74,45 @@ void join_data_ranks(std::int64_t ranks, std::int64_t blocks, serving::VllmV1Par
   engine.sequences *= ranks;
 }
 
+// The host pool and the tiers below it: capacities in blocks, and how long a block takes on its way. Ranks copy their shares side by side.
+void add_tiers(const PoolSpec& pool, const spec::Node& node, const cost::MemoryAccount& account, serving::VllmV1Params& engine,
+               cluster::CopyRates& rates) {
+  if (pool.tiers.tiers.empty()) return;
+  const spec::Tier& host = pool.tiers.tiers.front();
+  const std::int64_t factor = pool.tiers.use.block / account.block;
+  const Bytes whole = account.per_block * pool.deployment.tensor * factor;  // an offload block, on all ranks that hold it
+  engine.offload = {.blocks = host.capacity.value / whole.value,
+                    .factor = factor,
+                    .replacement = host.arc ? kv::Replacement::arc : kv::Replacement::lru,
+                    .prompt_only = pool.tiers.use.prompt_only,
+                    .store_threshold = pool.tiers.use.store_threshold,
+                    .lower = {}};
+  // All devices of a node read and write its one memory.
+  const Bandwidth most{node.dram.bandwidth.value / static_cast<double>(node.count)};
+  const auto side_by_side = static_cast<double>(pool.deployment.data);
+  rates.store = {host.latency, account.per_block / std::min(host.write, most) / side_by_side};
+  rates.load = {host.latency, account.per_block / std::min(host.read, most) / side_by_side};
+  for (std::size_t i = 1; i < pool.tiers.tiers.size(); ++i) {
+    const spec::Tier& tier = pool.tiers.tiers[i];
+    engine.offload.lower.push_back(tier.capacity.value / whole.value);
+    rates.lower.push_back({{tier.latency, whole / tier.write}, {tier.latency, whole / tier.read}});
+  }
+}
+
 void add_pools(const Scenario::State& state, Built& built) {
   for (std::size_t index = 0; index < state.pools.size(); ++index) {
     const PoolSpec& pool = state.pools[index];
     const cost::MemoryAccount account = account_of(state, pool);
     serving::VllmV1Params engine = state.engine;
     join_data_ranks(pool.deployment.data, account.blocks, engine);
+    cluster::CopyRates copies;
+    add_tiers(pool, state.node, account, engine, copies);
     const auto cost = [&] { return cost::StepCost(state.model, state.node.device, pool.deployment, state.host, engine.batch_tokens); };
     built.observers.costs.push_back(cost());
     built.cluster.pools.push_back({.name = pool.name,
                                    .replicas = pool.replicas,
                                    .engine = engine,
+                                   .copies = copies,
                                    .cost = cost(),
                                    .scheduler = state.scheduler,
                                    .router = state.router,
@@ -96,6 +124,9 @@ void add_pools(const Scenario::State& state, Built& built) {
       built.observers.replicas.push_back({.pool = index,
                                           .pool_tokens = (account.blocks - 1) * account.block * pool.deployment.data,
                                           .bytes_per_token = account.per_token.value * pool.deployment.tensor});
+      metrics::ObservedTiers& tiers = built.observers.tiers.emplace_back();
+      tiers.bytes_per_block = account.per_block.value * pool.deployment.tensor;
+      for (const spec::Tier& tier : pool.tiers.tiers) tiers.names.push_back(tier.name);
     }
     for (const cost::MemoryRow& row : account.rows) {
       if (row.kv_pool || row.bytes.value <= 0) continue;

@@ -79,11 +79,18 @@ void RowSpool::flush() {
   used_ = 0;
 }
 
+// The first `count` causes in the order of their columns.
+void RowSpool::put_causes(const std::array<Duration, cluster::kCauses>& booked, int count) {
+  for (int cause = 0; cause < count; ++cause)
+    if (cause != static_cast<int>(cluster::Cause::kv_load)) put(booked[static_cast<std::size_t>(cause)].count());
+  put(booked[static_cast<std::size_t>(cluster::Cause::kv_load)].count());
+}
+
 void RowSpool::session(const cluster::SessionEnded& session) {
   if (detail_ < Detail::sessions) return;
   if (used_ + (kMostColumns + 2) * kLongestNumber > kBuffer) flush();
   put(static_cast<std::int64_t>(Row::session));
-  put(7 + cluster::kCauses);
+  put(7 + cluster::kCauses);  // kv_load last: its column came later
   put(session.traffic.value);
   put(static_cast<std::int64_t>(session.index));
   put(static_cast<std::int64_t>(session.end));
@@ -91,7 +98,7 @@ void RowSpool::session(const cluster::SessionEnded& session) {
   put(ticks(session.started));
   put(ticks(session.at));
   put(session.critical_path.count());
-  for (const Duration booked : session.booked) put(booked.count());
+  put_causes(session.booked, cluster::kCauses);
 }
 
 void RowSpool::call(const cluster::CallEnded& call) {
@@ -99,7 +106,7 @@ void RowSpool::call(const cluster::CallEnded& call) {
   if (used_ + (kMostColumns + 2) * kLongestNumber > kBuffer) flush();
   constexpr int kCallCauses = static_cast<int>(cluster::Cause::preempted) + 1;  // the later ones are never a call's
   put(static_cast<std::int64_t>(Row::call));
-  put(24 + kCallCauses);
+  put(25 + kCallCauses);
   put(call.traffic.value);
   put(static_cast<std::int64_t>(call.session_index));
   put(call.thread);
@@ -121,7 +128,8 @@ void RowSpool::call(const cluster::CallEnded& call) {
   put(ticks(call.first_token));
   put(ticks(call.last_token));
   put(ticks(call.at));
-  for (int cause = 0; cause < kCallCauses; ++cause) put(call.booked[static_cast<std::size_t>(cause)].count());
+  put_causes(call.booked, kCallCauses);
+  put(call.loaded);
 }
 
 void RowSpool::step(const cluster::StepsRun& steps) {

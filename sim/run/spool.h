@@ -38,6 +38,7 @@ class RowSpool : public RowSink {
   const std::string& replica_name(std::int64_t id) const;
 
  private:
+  void put_causes(const std::array<Duration, cluster::kCauses>& booked, int count);
   void put(std::int64_t value);
   void flush();
   bool fill();

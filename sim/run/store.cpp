@@ -234,8 +234,8 @@ void insert_memory(Database& database, std::int64_t run, const MemoryReport& mem
 
 // Copies the spooled rows. The columns of the spool are those of the tables, in their order, but for `run` before them.
 void insert_rows(Database& database, std::int64_t run, RowSpool& rows) {
-  Statement session(database, insert_into("session", 22));
-  Statement request(database, insert_into("request", 34));
+  Statement session(database, insert_into("session", 23));
+  Statement request(database, insert_into("request", 36));
   Statement step(database, insert_into("step", 11));
   for (Statement* statement : {&session, &request, &step}) statement->bind(0, run);
   RowSpool::Row row{};
@@ -243,13 +243,13 @@ void insert_rows(Database& database, std::int64_t run, RowSpool& rows) {
   for (rows.rewind(); rows.next(row, columns);) {
     switch (row) {
       case RowSpool::Row::session:
-        for (int i = 1; i < 21; ++i) session.bind(i + 1, columns[static_cast<std::size_t>(i)]);
+        for (int i = 1; i < 22; ++i) session.bind(i + 1, columns[static_cast<std::size_t>(i)]);
         session.bind(1, std::string_view(rows.class_name(columns[0])));
         session.bind(3, cluster::name(static_cast<cluster::SessionEnd>(columns[2])));
         session.run();
         break;
       case RowSpool::Row::call:
-        for (int i = 1; i < 33; ++i) bind_time(request, i + 1, columns[static_cast<std::size_t>(i)]);
+        for (int i = 1; i < 35; ++i) bind_time(request, i + 1, columns[static_cast<std::size_t>(i)]);
         request.bind(1, std::string_view(rows.class_name(columns[0])));
         request.bind(5, cluster::name(static_cast<cluster::CallEnd>(columns[4])));
         request.bind(6, kAfter[columns[5]]);

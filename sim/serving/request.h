@@ -7,6 +7,7 @@
 #include "sim/base/ids.h"
 #include "sim/cost/step.h"
 #include "sim/kv/content.h"
+#include "sim/serving/offload.h"
 
 namespace marea::serving {
 
@@ -33,6 +34,7 @@ struct Admission {
   std::int64_t hit = 0;    // tokens found in the prefix cache
   std::int64_t known = 0;  // all its known tokens (prompt + generated so far); known - hit will be computed
   bool resumed = false;    // had been preempted before
+  std::int64_t loaded = 0;  // of the hit, tokens that were loaded from a tier below
 };
 
 // Prefill work of one call in one step (its first chunk is in the step of its admission).
@@ -49,6 +51,7 @@ enum class HeadBlock : std::uint8_t {
   slots,   // running = sequences
   blocks,  // its KV blocks are not free, or this schedule preempted (which is the same shortage)
   budget,  // the token budget of the step is used up
+  load,    // all that wait, wait for KV to be loaded
 };
 
 // What one schedule decided. The vectors are used again by the next schedule.
@@ -59,12 +62,14 @@ struct Batch {
   std::vector<Chunk> chunks;        // prefill work, in schedule order
   std::vector<CallSlot> left_out;   // decoding calls that got nothing: they stand behind one that preempted itself
   HeadBlock head = HeadBlock::none;
+  const OffloadDecisions* offload = nullptr;  // where the engine offloads
 };
 
 // What the output of one step brought.
 struct Outcome {
   std::vector<CallSlot> first_tokens;  // calls whose prefill is complete: they emit a token and decode from now on (resumed calls too)
   std::vector<CallSlot> finished;      // in order; their blocks are free
+  std::vector<LowerTransfer> cascades;  // copies of what has just been stored, to the tiers below
 };
 
 }  // namespace marea::serving

@@ -17,6 +17,7 @@ struct Sequence {
   enum class Place : std::uint8_t {
     nowhere,  // the slot is free
     waiting,
+    loading,     // waiting, with blocks whose content is loaded or has just been
     prefilling,  // running, known tokens are still to be computed
     decoding,    // running, one token a step
     draining,    // running, its last token is on its way
@@ -34,6 +35,7 @@ struct Sequence {
   Place place = Place::nowhere;
   bool preempted = false;       // at some time before
   bool starved = false;         // was not scheduled though it runs
+  bool skipped = false;         // waits in the queue of those that were passed over
   std::int64_t scheduled = -1;  // last schedule in which it got tokens, where a running pass goes step by step
 
   bool running() const { return place >= Place::prefilling; }

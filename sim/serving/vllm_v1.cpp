@@ -13,16 +13,16 @@ VllmV1::State::State(const VllmV1Params& p, kv::Owners& owners)
       pool({p.block, p.blocks, p.prefix_caching, p.free_order == FreeOrder::unhashed_first, p.async ? 1 : 0}, owners),
       reserve(static_cast<std::int64_t>(std::floor(p.watermark * static_cast<double>(p.blocks)))),
       waiting(sequences, p.keyed_order),
+      skipped(sequences, p.keyed_order),
       group(sequences, p.window) {
+  if (p.offload.blocks > 0) offload = std::make_unique<OffloadState>(p.offload, p.block);
+  batch.offload = offload ? &offload->decisions : nullptr;
   check(p.batch_tokens >= 1 && p.sequences >= 1, "an engine schedules at least one token of one sequence");
 }
 
-// A running call leaves: its place, its blocks and its share of the sums.
-void VllmV1::State::stop_running(SequenceId id, bool finished) {
-  Sequence& sequence = sequences[id];
-  if (sequence.place == Sequence::Place::prefilling) std::erase(prefilling, id);
-  pool.close(sequence.table, finished);
-  sequence.table = kv::kNone;
+// A running call leaves: its place and its share of the sums, not its blocks.
+void VllmV1::State::stop_running(SequenceId id) {
+  if (sequences[id].place == Sequence::Place::prefilling) std::erase(prefilling, id);
   running.remove(sequences, id);
 }
 
@@ -30,6 +30,8 @@ void VllmV1::State::forget(SequenceId id) {
   Sequence& sequence = sequences[id];
   by_call[sequence.request.call.value] = kNoSequence;
   sequence.place = Sequence::Place::nowhere;
+  sequence.skipped = false;
+  if (offload) leave_transfers(id);
   sequence.serial = 0;
   ++sequence.generation;
   free_sequences.push_back(id);
@@ -41,10 +43,13 @@ void VllmV1::State::forget(SequenceId id) {
 void VllmV1::State::finish(SequenceId id) {
   Sequence& sequence = sequences[id];
   outcome.finished.push_back(sequence.request.call);
-  if (sequence.running())
-    stop_running(id, true);
-  else
-    waiting.remove(id);
+  if (sequence.running()) {
+    if (offload) fence_transfers(id);
+    pool.close(sequence.table, true);
+    stop_running(id);
+  } else {
+    queue_of(id).remove(id);
+  }
   forget(id);
 }
 
@@ -73,6 +78,7 @@ void VllmV1::add(const Request& request) {
   sequence.place = Sequence::Place::waiting;
   if (request.call.value >= s.by_call.size()) s.by_call.resize(request.call.value + 1, kNoSequence);
   s.by_call[request.call.value] = id;
+  s.stuck = false;
   if (s.waiting.empty() || !s.waiting.behind_head(request.key)) {
     // A new head. With every slot taken it cannot be admitted whatever it is.
     s.settled = s.running.size() >= s.params.sequences;
@@ -89,19 +95,42 @@ void VllmV1::abort(CallSlot call, Time now) {
   Sequence& sequence = s.sequences[id];
   if (sequence.running()) {
     if (sequence.place == Sequence::Place::decoding) s.group.leave(id, s.pool.computed(sequence.table));
-    s.stop_running(id, false);
+    if (s.offload) s.fence_transfers(id);
+    s.pool.close(sequence.table, false);
+    s.stop_running(id);
     s.changed();
   } else {
-    s.waiting.remove(id);
+    s.queue_of(id).remove(id);
   }
   s.forget(id);
 }
 
 bool VllmV1::can_schedule() const {
   const State& s = *state_;
-  const bool work = s.running.size() > 0 || !s.waiting.empty() || (s.params.async && s.flush);
+  const bool work = s.running.size() > 0 || s.anybody_waits() || (s.params.async && s.flush);
   return work && s.in_flight < s.depth();
 }
+
+std::int64_t VllmV1::transfers() const {
+  return state_->offload ? static_cast<std::int64_t>(state_->offload->jobs.size() + state_->offload->lower_jobs.size() +
+                                                     state_->offload->lower_ended.size())
+                         : 0;
+}
+const Outcome& VllmV1::learn(Time now, std::span<const TransferNumber> ended) {
+  State& s = *state_;
+  check(s.in_flight == 0, "a batch in flight brings the ends of transfers with it");
+  s.pool.advance(now);
+  s.outcome.first_tokens.clear();
+  s.outcome.finished.clear();
+  s.outcome.cascades.clear();
+  for (const TransferNumber number : ended) s.report(number);
+  return s.outcome;
+}
+
+bool VllmV1::transfer_matters() const {
+  return state_->anybody_waits() || !state_->offload->offering.empty() || !state_->offload->lower.empty();
+}
+bool VllmV1::waits_for_transfers() const { return state_->stuck; }
 
 const Batch& VllmV1::schedule(Time now) { return state_->schedule(now); }
 int VllmV1::in_flight() const { return state_->in_flight; }
@@ -111,15 +140,20 @@ const cost::StepSums& VllmV1::next_step() const {
   return state_->oldest().sums;
 }
 
-const Outcome& VllmV1::complete(Time now) {
+const Outcome& VllmV1::complete(Time now, std::span<const TransferNumber> ended) {
   State& s = *state_;
   check(s.in_flight > 0, "no batch is in flight");
   s.pool.advance(now);
-  const State::Flight& flight = s.oldest();
+  State::Flight& flight = s.oldest();
+  if (flight.sums.tokens > 0) s.stuck = false;  // what it frees may let somebody in
+  for (const kv::TableId table : flight.frees) s.pool.close(table, false);
+  if (!flight.frees.empty()) s.settled = s.stuck = false;
+  flight.frees.clear();
   s.first = (s.first + 1) % s.flights.size();
   --s.in_flight;
   s.outcome.first_tokens.clear();
   s.outcome.finished.clear();
+  s.outcome.cascades.clear();
   for (const SequenceRef& ref : flight.completes) {
     if (!s.alive(ref)) continue;
     const Sequence& sequence = s.sequences[ref.id];
@@ -129,6 +163,7 @@ const Outcome& VllmV1::complete(Time now) {
   if (s.starving) s.register_starved();
   for (const SequenceRef& ref : flight.finishes)
     if (s.alive(ref)) s.finish(ref.id);
+  for (const TransferNumber number : ended) s.report(number);
   return s.outcome;
 }
 
@@ -138,7 +173,8 @@ std::int64_t VllmV1::repeats(std::int64_t limit) const {
   if (s.in_flight != s.depth() || !s.prefilling.empty() || s.starving || s.group.size() == 0) return 0;
   if (now - s.depth() + 1 < s.pure_since) return 0;
   limit = std::min({limit, s.group.next_end() - now, s.group.next_crossing() - now});
-  if (!s.waiting.empty()) {
+  if (s.offload && (!s.offload->steady(s.head_tried) || s.pool.fenced())) return 0;
+  if (s.anybody_waits()) {
     if (!s.settled) return 0;
     if (s.head_grower != kv::kNone) limit = std::min(limit, s.pool.ticks_before_growth(s.head_grower));
   }
@@ -177,9 +213,12 @@ std::int64_t VllmV1::lookup(kv::ContentView content, std::int64_t known) const {
 VllmV1::Load VllmV1::load() const {
   const State& s = *state_;
   Load load;
-  load.waiting = s.waiting.size();
+  load.waiting = s.waiting.size() + s.skipped.size();
+  if (s.offload)
+    load.loading = std::count_if(s.offload->loading.begin(), s.offload->loading.end(),
+                                 [&](SequenceId id) { return !s.offload->sequences[id].noticed; });
   load.running = s.running.size();
-  load.waiting_tokens = s.waiting.tokens();
+  load.waiting_tokens = s.waiting.tokens() + s.skipped.tokens();
   load.context_tokens = s.group.context();
   for (const SequenceId id : s.prefilling) load.context_tokens += s.pool.computed(s.sequences[id].table);
   for (const State::Flight& flight : s.flights)
@@ -201,16 +240,18 @@ void VllmV1::running(std::vector<Running>& out) const {
 std::optional<std::int64_t> VllmV1::blocked_hit() const {
   const State& s = *state_;
   if (!s.head_tried) return std::nullopt;
-  const Sequence& sequence = s.sequences[s.waiting.head()];
+  const Sequence& sequence = s.sequences[s.head()];
   return lookup(sequence.request.content, sequence.known);
 }
 
 CallSlot VllmV1::head() const {
   const State& s = *state_;
-  return s.waiting.empty() ? CallSlot{} : s.sequences[s.waiting.head()].request.call;
+  return s.anybody_waits() ? s.sequences[s.head()].request.call : CallSlot{};
 }
 
 kv::Pool& VllmV1::pool() { return state_->pool; }
 const kv::Pool& VllmV1::pool() const { return state_->pool; }
+kv::OffloadPool* VllmV1::host_pool() { return state_->offload ? &state_->offload->pool : nullptr; }
+const kv::OffloadPool* VllmV1::host_pool() const { return state_->offload ? &state_->offload->pool : nullptr; }
 
 }  // namespace marea::serving

@@ -34,7 +34,8 @@ struct VllmV1Params {
   FreeOrder free_order = FreeOrder::unhashed_first;
   bool async = true;         // two batches in flight
   bool keyed_order = false;  // waiting queue and victims by SchedulingKey (vLLM's `priority`); false: first come, first served
-  std::int64_t window = 0;   // sliding window of the model's windowed layers, for StepSums; 0: none
+  OffloadParams offload;
+  std::int64_t window = 0;  // sliding window of the model's windowed layers, for StepSums; 0: none
 };
 
 // The life of a replica, as the cluster drives it:
@@ -54,10 +55,22 @@ class VllmV1 {
   void abort(CallSlot call, Time now);
 
   bool can_schedule() const;  // work remains and the pipeline is not full
+  // Transfers that were decided and not reported yet. While there are any and nothing can be scheduled, the engine waits for them.
+  std::int64_t transfers() const;
+  // Tells the engine of transfers that ended while no batch is in flight.
+  const Outcome& learn(Time now, std::span<const TransferNumber> ended);
+  // True if a schedule may look or offer before the next batch with prompts: it should know of the end of a transfer.
+  bool transfer_matters() const;
+  // A lower transfer has ended; the host pool takes notice when it next asks, and what was stored can be found from then on.
+  void ended_below(TransferNumber number);
+  std::int64_t blocks_below(std::size_t tier) const;  // offload blocks in a lower tier
+  // True if no schedule can do anything before a transfer is reported, a call comes or one is aborted.
+  bool waits_for_transfers() const;
   const Batch& schedule(Time now);
   int in_flight() const;
   const cost::StepSums& next_step() const;  // sums of the oldest batch in flight: the one that runs now or next
-  const Outcome& complete(Time now);        // of the oldest batch in flight
+  // Of the oldest batch in flight. `ended` are the transfers whose end is known with it: stores before loads, each in order of their ends.
+  const Outcome& complete(Time now, std::span<const TransferNumber> ended = {});
 
   // Number of times that "complete, then schedule" is certain to repeat from here with the same sequences, nothing but decodes, no
   // finish, no admission, no preemption, given that nobody calls add() or abort(). At most `limit`. Constant time.
@@ -79,6 +92,7 @@ class VllmV1 {
     std::int64_t running = 0;         // calls
     std::int64_t waiting_tokens = 0;  // known tokens of the waiting calls
     std::int64_t context_tokens = 0;  // computed tokens of the running calls
+    std::int64_t loading = 0;         // of the waiting, calls whose load is under way or was not noticed yet
     std::int64_t free_blocks = 0;     // cached but unreferenced blocks count as free
   };
   Load load() const;
@@ -96,6 +110,9 @@ class VllmV1 {
 
   kv::Pool& pool();
   const kv::Pool& pool() const;
+  // None where the engine does not offload.
+  kv::OffloadPool* host_pool();
+  const kv::OffloadPool* host_pool() const;
 
  private:
   struct State;

@@ -25,6 +25,8 @@ const Batch& VllmV1::State::schedule(Time now) {
   batch.left_out.clear();
   batch.head = HeadBlock::none;
   head_tried = false;
+  stepped = false;
+  if (offload) offload->decisions.clear();
   ++in_flight;
   Flight& flight = newest();
   flight.completes.clear();
@@ -39,6 +41,12 @@ const Batch& VllmV1::State::schedule(Time now) {
   } else {
     settled = false;
     batch.head = HeadBlock::blocks;
+  }
+  if (offload) {
+    flush_touched();
+    submit_promotions();
+    plan_stores();
+    stuck = batch.sums.tokens == 0 && running.size() == 0 && batch.preempted.empty();
   }
   retire_decodes();
   start_decodes();
@@ -91,30 +99,65 @@ bool VllmV1::State::running_pass() {
 void VllmV1::State::admission_pass() {
   settled = true;
   head_grower = kv::kNone;
-  while (!waiting.empty()) {
+  if (offload) offload->asked_later = false;
+  for (SequenceId id = head(); id != kNoSequence; id = head()) {
     if (running.size() >= params.sequences) {
       batch.head = HeadBlock::slots;
-      return;
+      break;
     }
     if (budget <= 0) {
       batch.head = HeadBlock::budget;
-      return;
+      break;
     }
-    if (!admit_head()) return;
+    const Admit result = try_admit(id);
+    if (result == Admit::failed) break;
+    if (result == Admit::set_aside) {
+      leave_queue(id);
+      offload->aside.push_back(id);
+    }
   }
+  if (offload) return_aside();
 }
 
-// Admits the head of the queue, or says in batch.head why not.
-bool VllmV1::State::admit_head() {
-  const SequenceId id = waiting.head();
+// Who is looked at next: those that were passed over come first.
+SequenceId VllmV1::State::head() const {
+  if (skipped.empty()) return waiting.empty() ? kNoSequence : waiting.head();
+  return waiting.empty() || skipped.leads(waiting) ? skipped.head() : waiting.head();
+}
+
+void VllmV1::State::leave_queue(SequenceId id) {
+  queue_of(id).remove(id);
+  sequences[id].skipped = false;
+}
+
+VllmV1::State::Admit VllmV1::State::try_admit(SequenceId id) {
+  Sequence& sequence = sequences[id];
+  if (sequence.place == Sequence::Place::loading) {
+    if (!offload->sequences[id].loaded) return Admit::set_aside;
+    return admit_loaded(id) ? Admit::admitted : Admit::failed;
+  }
+  const kv::Hit hit = pool.lookup(sequence.request.content, (sequence.known - 1) / params.block);
+  head_grower = hit.grower;
+  head_tried = true;
+  if (offload) {
+    const ExternalLookup below = look_below(id, hit.blocks * params.block);
+    if (below.answer != ExternalLookup::Answer::found) {
+      head_grower = kv::kNone;
+      head_tried = false;
+      return Admit::set_aside;
+    }
+    if (below.tokens > 0) return start_load(id, hit, below.tokens) ? Admit::set_aside : Admit::failed;
+  }
+  return admit(id, hit) ? Admit::admitted : Admit::failed;
+}
+
+// Admits a call behind what was found, or says in batch.head why not.
+bool VllmV1::State::admit(SequenceId id, const kv::Hit& hit) {
   Sequence& sequence = sequences[id];
   const std::int64_t block = params.block;
-  const kv::Hit hit = pool.lookup(sequence.request.content, (sequence.known - 1) / block);
   const std::int64_t found = hit.blocks * block;
   std::int64_t tokens = sequence.known - found;
   if (params.long_prefill_threshold > 0) tokens = std::min(tokens, params.long_prefill_threshold);
-  head_grower = hit.grower;
-  head_tried = true;
   if (!params.chunked_prefill && tokens > budget) {
     batch.head = HeadBlock::budget;
     return false;
@@ -129,20 +172,26 @@ bool VllmV1::State::admit_head() {
     batch.head = HeadBlock::blocks;
     return false;
   }
-  waiting.remove(id);
+  sequence.table = pool.open(sequence.request.content, sequence.length - 1, sequence.request.owner, serial + 1, hit);
+  batch.admitted.push_back({sequence.request.call, found, sequence.known, sequence.preempted, 0});
+  enter_batch(id, found, tokens);
+  return true;
+}
+
+// The call runs from now on: its first chunk follows `context` tokens.
+void VllmV1::State::enter_batch(SequenceId id, std::int64_t context, std::int64_t tokens) {
+  Sequence& sequence = sequences[id];
+  leave_queue(id);
   running.push_back(sequences, id);
   sequence.serial = ++serial;
   sequence.place = Sequence::Place::prefilling;
-  sequence.table = pool.open(sequence.request.content, sequence.length - 1, sequence.request.owner, sequence.serial, hit);
-  pool.compute(sequence.table, found + tokens, sequence.known);
+  pool.compute(sequence.table, context + tokens, sequence.known);
   budget -= tokens;
-  batch.admitted.push_back({sequence.request.call, found, sequence.known, sequence.preempted});
   ++batch.sums.admissions;
   head_grower = kv::kNone;
   head_tried = false;
   prefilling.push_back(id);
-  add_chunk(id, found, tokens);
-  return true;
+  add_chunk(id, context, tokens);
 }
 
 void VllmV1::State::add_chunk(SequenceId id, std::int64_t context, std::int64_t tokens) {

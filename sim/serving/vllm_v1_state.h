@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/serving/decode_group.h"
+#include "sim/serving/offload_state.h"
 #include "sim/serving/sequence.h"
 #include "sim/serving/vllm_v1.h"
 #include "sim/serving/waiting_queue.h"
@@ -17,6 +18,7 @@ struct VllmV1::State {
     cost::StepSums sums;
     std::vector<SequenceRef> completes;  // prefills that are complete with it
     std::vector<SequenceRef> finishes;   // calls whose last token it brings
+    std::vector<kv::TableId> frees;      // blocks of preempted calls that come back with it
   };
   // Work given to a sequence by a running pass that goes step by step.
   struct Entry {
@@ -32,7 +34,33 @@ struct VllmV1::State {
   std::int64_t chunk(const Sequence& sequence, std::int64_t budget) const;
   bool running_pass();
   void admission_pass();
-  bool admit_head();
+  enum class Admit : std::uint8_t { admitted, set_aside, failed };
+  Admit try_admit(SequenceId id);
+  bool admit(SequenceId id, const kv::Hit& hit);
+  void enter_batch(SequenceId id, std::int64_t context, std::int64_t tokens);
+  SequenceId head() const;
+  bool anybody_waits() const { return !waiting.empty() || !skipped.empty(); }
+  WaitingQueue& queue_of(SequenceId id) { return sequences[id].skipped ? skipped : waiting; }
+  void leave_queue(SequenceId id);
+
+  // vllm_v1_offload.cpp
+  ExternalLookup look_below(SequenceId id, std::int64_t local);
+  bool start_load(SequenceId id, const kv::Hit& hit, std::int64_t tokens);
+  bool admit_loaded(SequenceId id);
+  std::int64_t in_flight_shortage() const;
+  void return_aside();
+  void plan_stores();
+  void offer(SequenceId id, std::int64_t tokens, std::int64_t known);
+  void flush_touched();
+  void fence_transfers(SequenceId id);
+  void leave_transfers(SequenceId id);
+  void report(TransferNumber number);
+  // vllm_v1_lower.cpp
+  bool look_lower(SequenceId id, kv::KeyRange keys, std::int64_t& present);
+  void submit_promotions();
+  void cascade(const OffloadState::Job& job);
+  void poll_lower();
+  void keep_below(const OffloadState::LowerJob& job);
   void add_chunk(SequenceId id, std::int64_t context, std::int64_t tokens);
   void start_decodes();
   void retire_decodes();
@@ -55,7 +83,7 @@ struct VllmV1::State {
   bool alive(const SequenceRef& ref) const { return sequences[ref.id].generation == ref.generation; }
   void changed() { pure_since = pool.ticks() + 1; }
   void finish(SequenceId id);
-  void stop_running(SequenceId id, bool finished);
+  void stop_running(SequenceId id);
   void forget(SequenceId id);
 
   VllmV1Params params;
@@ -65,10 +93,14 @@ struct VllmV1::State {
   std::vector<SequenceId> free_sequences;
   std::vector<SequenceId> by_call;
   WaitingQueue waiting;
+  WaitingQueue skipped;  // passed over by an admission pass: they ask again, before those that wait
   SequenceList running;
   std::vector<SequenceId> prefilling;  // in running order
   DecodeGroup group;
   std::uint64_t serial = 0;
+  std::unique_ptr<OffloadState> offload;  // none: nothing lies below the device
+  bool stepped = false;                   // the running pass of this schedule went call by call
+  bool stuck = false;                     // the last schedule did nothing and the next would not either
 
   std::array<Flight, 2> flights;
   std::size_t first = 0;

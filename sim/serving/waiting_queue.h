@@ -22,6 +22,9 @@ class WaitingQueue {
   void push_back_in(SequenceId id);
   void remove(SequenceId id);
 
+  // True if this queue's head comes before the other's. Neither may be empty.
+  bool leads(const WaitingQueue& other) const { return !keyed_ || !less(other.head(), head()); }
+
   // True if a call with this key, pushed now, would stand behind the head. The queue must not be empty.
   bool behind_head(const SchedulingKey& key) const;
 

@@ -88,6 +88,18 @@ TEST_CASE("first-run shows the collapse past a KV demand of 1 and that capacity 
   CHECK(value(larger, "session_attainment") > 2 * value(base, "session_attainment"));
 }
 
+TEST_CASE("host memory below the device keeps what first-run loses") {
+  const metrics::Results base = simulate("first-run");
+  const metrics::Results tiered = simulate("agents-host-memory");
+  CHECK(value(tiered, "kv_demand") > 1.2);  // as past the memory of the device as without
+  CHECK(value(tiered, "prefix_hit_rate") > 0.97 * value(tiered, "hit_rate_ceiling"));
+  CHECK(value(tiered, "recompute_tokens") < value(base, "recompute_tokens") / 5);
+  CHECK(value(tiered, "session_attainment") > 1.5 * value(base, "session_attainment"));
+  // What comes up was written down before, and no more of it at once than the tier holds.
+  CHECK(value(tiered, "tier_hit_rate") > 0.1);
+  CHECK(value(tiered, "tier_hit_rate") < value(tiered, "prefix_hit_rate"));
+}
+
 TEST_CASE("no call of the WEKA lanes is refused and their KV demand is above 1") {
   if (!test::shared("data/weka-agentic/claude_code_sessions.jsonl.gz")) return;
   const metrics::Results results = simulate("bench/weka-lanes");

@@ -61,6 +61,28 @@ TEST_CASE("a split node keeps its content and its children, and joins again") {
   CHECK(tree.match(upper, at, 100) == 24);
 }
 
+TEST_CASE("a lone child joins its parent with all that hangs below it") {
+  // The parent's pieces reach beyond its 2 blocks, as those of a node that could have grown do.
+  PrefixTree tree(4);
+  const Content a{{1, 0, 16}};
+  const Content b{{1, 0, 8}, {2, 0, 12}};
+  const Content c{{1, 0, 8}, {2, 0, 8}, {3, 0, 4}};
+  const NodeId parent = tree.add(kRoot, 0, 2, PieceCursor(a), 16);
+  const NodeId child = tree.add(parent, 2, 4, PieceCursor(b, 8), 8);
+  const NodeId left = tree.add(child, 4, 5, PieceCursor(b, 16), 4);
+  const NodeId right = tree.add(child, 4, 5, PieceCursor(c, 16), 4);
+  CHECK_THROWS(tree.join(left));  // it is not alone
+  tree.join(child);
+  CHECK(tree.size() == 3);
+  CHECK(tree.child(kRoot, PieceCursor(b)) == child);
+  CHECK(tree.child(child, PieceCursor(b, 16)) == left);
+  CHECK(tree.child(child, PieceCursor(c, 16)) == right);
+  CHECK(tree[child].lo == 0);
+  CHECK(tree.prefix(left, 5) == b);
+  CHECK(tree.prefix(right, 5) == c);
+  CHECK_THROWS(tree.join(child));  // the root is nobody's content
+}
+
 TEST_CASE("children are found among thousands, also after others have gone") {
   PrefixTree tree(2);
   std::vector<NodeId> nodes;

@@ -44,6 +44,7 @@ inline metrics::ObserverSetup plain_setup() {
   setup.pools = {"main"};
   setup.replicas = {{0, 64, 1 << 20}};
   setup.tools = {{"shell", 2}};
+  setup.tiers = {{{"dram"}, 1 << 20}};
   setup.window = {at(100), at(1100)};
   setup.sample_period = Duration{250};
   setup.load_modes = {"open poisson 1 /s"};

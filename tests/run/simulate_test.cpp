@@ -82,6 +82,12 @@ const std::vector<Variant> kVariants = {
      "blocks: 1700"},
     {"engine: vllm-v1, prefix_caching: false, router: power-of-two, host: {front_end: {call: 0 ms}}, max_length: 24000 tok",
      "blocks: 2000"},
+    {"engine: vllm-v1, max_length: 24000 tok", "blocks: 1700, tiers: [{name: dram, capacity: 4 GB}]"},
+    {"engine: vllm-v1, async: false, max_length: 24000 tok",
+     "blocks: 1700, tiers: [{name: dram, capacity: 3 GB, eviction: arc, block: 64 tok}, {name: nvme, capacity: 50 GB}]"},
+    {"engine: vllm-v1, scheduler: priority, sequences: 6, max_length: 24000 tok",
+     "blocks: 1600, tiers: [{name: dram, capacity: 1 GB, stores: all, read: 2 GB/s, write: 1 GB/s, latency: 20 ms}]"},
+    {"engine: vllm-v1, max_length: 24000 tok", "blocks: 1700, tiers: [{name: dram, capacity: 2 GB, store_threshold: 2}, {name: nvme, capacity: 5 GB, read: 1 GB/s}]"},
 };
 
 }  // namespace
