@@ -165,14 +165,7 @@ void Simulation::decided(Replica& replica, const serving::Batch& batch, Time now
     call.computed = admission.hit;
     call.prefilled = false;
   }
-  if (batch.offload != nullptr) {
-    for (const serving::Transfer& load : batch.offload->loads) {
-      const CallRow& call = sessions_[load.call];
-      if (!call.zombie) set_phase(call.session, call.fact.thread, Phase::loading, now);
-    }
-  }
-  if (batch.offload != nullptr && batch.preempted.size() > 1)
-    emit(PreemptionAvalanche{replica.id(), now, static_cast<std::int64_t>(batch.preempted.size())});
+  if (batch.offload != nullptr) decided_copies(replica, batch, now);
   for (const CallSlot slot : batch.preempted) {
     CallRow& call = sessions_[slot];
     ++preemptions_;
@@ -216,7 +209,10 @@ void Simulation::drop_empty(Replica& replica, Time now, int& dropped) {
 }
 
 void Simulation::start_on_device(Replica& replica, Time now) {
-  replica.start(now, stations_[replica.id().value].copies ? start_copies(replica, now) : Duration{});
+  Duration held_up{};
+  if (stations_[replica.id().value].copies) held_up = start_copies(replica, now) - now;
+  if (held_up > Duration{}) emit(StepHeldUp{replica.id(), held_up, now});
+  replica.start(now, held_up);
   for (const serving::Admission& admission : replica.running().admitted) {
     const CallRow& call = sessions_[admission.call];
     if (!call.zombie) set_phase(call.session, call.fact.thread, Phase::prefill, now);

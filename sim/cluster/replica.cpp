@@ -30,6 +30,7 @@ std::size_t cause_of(serving::HeadBlock head) {
     case serving::HeadBlock::budget:
       return 2;
     case serving::HeadBlock::load:
+      return 4;
     case serving::HeadBlock::none:
       break;
   }
@@ -50,7 +51,6 @@ const serving::Batch& Replica::schedule(Time now) {
   if (batch.offload != nullptr) {
     work.loads = batch.offload->loads;
     work.stores = batch.offload->stores;
-    work.promotions = batch.offload->promotions;
     work.flush = batch.offload->flush;
   }
   newest_ = next(newest_);
@@ -134,7 +134,7 @@ const serving::Outcome& Replica::drop_empty(Time now, std::span<const serving::T
 bool Replica::copies_in_flight() const {
   for (std::size_t slot = oldest_; slot != newest_; slot = next(slot)) {
     const Work& work = works_[slot];
-    if (!work.loads.empty() || !work.stores.empty() || !work.promotions.empty()) return true;
+    if (!work.loads.empty() || !work.stores.empty()) return true;
   }
   return false;
 }

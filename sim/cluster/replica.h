@@ -14,7 +14,7 @@ namespace marea::cluster {
 
 // Why calls wait, as running totals, so that the wait of any call is the difference of two readings.
 struct QueueTotals {
-  std::array<Duration, 4> spent{};  // slots, blocks, budget, boundary
+  std::array<Duration, 5> spent{};  // slots, blocks, budget, boundary, KV coming up
 };
 
 class Replica {
@@ -32,7 +32,6 @@ class Replica {
     std::vector<serving::Chunk> chunks;
     std::vector<CallSlot> left_out;
     std::vector<serving::Transfer> loads, stores;
-    std::vector<serving::LowerTransfer> promotions;
     std::vector<serving::TransferNumber> flush;
   };
   // Schedules one more batch; its decision stays valid until the next call.

@@ -72,11 +72,12 @@ struct CallRow {
   std::int64_t computed = 0;   // tokens computed since its last admission, prefill only
   std::int64_t lost_mark = 0;  // leading tokens that were computed before: computing them again is lost work
   LossCause loss = LossCause::eviction;
-  bool left_out = false;  // decodes, but got nothing in the last schedule
-  Time left_out_since;    // its last token
-  serving::Chunk chunk;   // of the step on the device
-  QueueTotals queue_at;   // reading when it was queued
-  CallEnded fact;         // grows with the call
+  bool left_out = false;             // decodes, but got nothing in the last schedule
+  Time left_out_since;               // its last token
+  serving::TransferNumber load = 0;  // one more than the number of the load that it waits for; 0: none
+  serving::Chunk chunk;              // of the step on the device
+  QueueTotals queue_at;              // reading when it was queued
+  CallEnded fact;                    // grows with the call
 };
 
 // Rows with free lists; ids are used again and the vectors in a row keep their capacity. Rows never move: engines hold views of a session's

@@ -68,15 +68,17 @@ class Simulation final : private serving::Future {
   struct CopyUnderWay {
     serving::TransferNumber number = 0;
     bool lower = false;  // between the host pool and a tier below it
+    CallSlot call;
     CopyEnded fact;
   };
   // What the cluster keeps beside each replica.
   struct Station {
     std::size_t pool = 0;
-    std::size_t index = 0;                       // in its pool
-    std::optional<Copies> copies;                // where the engine offloads
+    std::size_t index = 0;         // in its pool
+    std::optional<Copies> copies;  // where the engine offloads
     std::vector<CopyUnderWay> copying;
     std::vector<std::uint32_t> free_copying;
+    Time held_until;  // copies that a batch has to wait for
     bool standing_still = false;
     std::uint32_t plan = 0;                      // tells the end of the current plan from ends that were cut off
     bool scheduled = false;                      // a scheduling event is under way
@@ -143,7 +145,9 @@ class Simulation final : private serving::Future {
   void drop_empty(Replica& replica, Time now, int& dropped);
 
   // copy_steps.cpp: KV between a replica's device and the tiers below
-  Duration start_copies(Replica& replica, Time now);
+  Time start_copies(Replica& replica, Time now);
+  void decided_copies(Replica& replica, const serving::Batch& batch, Time now);
+  void back_in_queue(const CopyUnderWay& load, const Replica& replica, Time now);
   void start_stores(Replica& replica, const Replica::Work& work, Time now);
   void cascade(Replica& replica, const serving::Outcome& outcome, Time now);
   void copy_ended(std::uint32_t station, std::uint32_t index, Time now);

@@ -1,4 +1,5 @@
-// How often blocks of content were asked for, so that a store may wait until a block has proved its use.
+// How often blocks of content were asked for, so that a store may wait until a block has proved its use. One count for every block that
+// was ever asked for.
 #pragma once
 
 #include <cstdint>

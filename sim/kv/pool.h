@@ -74,13 +74,17 @@ class Pool {
   void reorder(TableId id, std::uint64_t order) { tables_[id].order = order; }
 
   // Marks the table's registered blocks [from, to) as being read by a transfer. Whoever holds or takes one of them before lift_fence() is
-  // noted in touched_fences(): the transfer must end before that block is written.
+  // noted for take_touched_fences(): the transfer must end before that block is written.
   using FenceId = std::uint64_t;
   void fence(TableId id, std::int64_t from, std::int64_t to, FenceId fence);
   void lift_fence(FenceId fence);
   // Fences on blocks that the table holds.
   void fences_of(TableId id, std::vector<FenceId>& out) const;
-  std::vector<FenceId>& touched_fences() { return touched_fences_; }
+  // Appends the fences touched since the last call to `out`.
+  void take_touched_fences(std::vector<FenceId>& out) {
+    out.insert(out.end(), touched_fences_.begin(), touched_fences_.end());
+    touched_fences_.clear();
+  }
   bool fenced() const { return !fences_.empty(); }
 
   std::int64_t computed(TableId id) const;

@@ -34,7 +34,7 @@ void TierMetrics::on(const cluster::StepHeldUp& step, const Window& window) {
 
 void TierMetrics::on(const cluster::Standstill& standstill) {
   ++standstills_;
-  standing_ += standstill.calls;
+  standing_ = std::max(standing_, standstill.calls);
   first_standstill_ = std::min(first_standstill_, standstill.at);
 }
 
@@ -68,11 +68,11 @@ void TierMetrics::report(Report& report, Duration window) const {
 std::vector<std::string> TierMetrics::warnings() const {
   std::vector<std::string> texts;
   if (standstills_ > 0)
-    texts.push_back(
-        fmt::format("a replica stood still {} times, with {} calls waiting, first at {:.0f} s: calls whose context was loaded hold KV "
-                    "blocks behind one that needs "
-                    "more than are free, and nothing resolves that, as in vLLM; more HBM, shorter contexts or no tiers would",
-                    standstills_, standing_, to_seconds(since_start(first_standstill_)).count()));
+    texts.push_back(fmt::format(
+        "a replica stood still {} times, with up to {} calls waiting, first at {:.0f} s: calls whose context was loaded hold KV "
+        "blocks behind one that needs "
+        "more than are free, and nothing resolves that, as in vLLM; more HBM, shorter contexts or no tiers would",
+        standstills_, standing_, to_seconds(since_start(first_standstill_)).count()));
   if (avalanches_ > 0)
     texts.push_back(
         fmt::format("{} schedules preempted several calls at once, {} in all, up to {}: with tiers and two batches in flight the blocks of "

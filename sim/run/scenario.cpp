@@ -153,10 +153,16 @@ void read_tiers(const Value& value, Scenario::State& state) {
     if (block == 0) block = state.engine.block;
     if (block % state.engine.block != 0)
       value.fail(fmt::format("the tiers' blocks of {} tok are no multiple of the engine's {} tok", block, state.engine.block));
+    const Bytes least = cost::kv_per_token(state.model, pool.deployment) * pool.deployment.tensor * block;
+    for (const spec::Tier& tier : pool.tiers.tiers)
+      if (tier.capacity < least)
+        value.fail(fmt::format("tier {} of {} does not hold one block of {} tok, which takes {} on all ranks of pool {}", tier.name,
+                               show(tier.capacity), block, show(least), pool.name));
     const Bytes wanted = pool.tiers.tiers.front().capacity * together;
     if (wanted > state.node.dram.capacity)
-      value.fail(fmt::format("{} replicas of pool {} on one node want {} of host memory for tier {}, but a node has {}; a capacity is that of one replica",
-                             together, pool.name, show(wanted), pool.tiers.tiers.front().name, show(state.node.dram.capacity)));
+      value.fail(fmt::format(
+          "{} replicas of pool {} on one node want {} of host memory for tier {}, but a node has {}; a capacity is that of one replica",
+          together, pool.name, show(wanted), pool.tiers.tiers.front().name, show(state.node.dram.capacity)));
   }
 }
 

@@ -18,17 +18,16 @@ struct OffloadState {
     bool load = false;
     bool fenced = false;  // its call is gone, the blocks that it reads are marked in the pool
     kv::TransferId mark = 0;
-    SequenceRef sequence;                // whose it is, while that lives
-    kv::TableId orphan = kv::kNone;      // blocks to free with its report: the call was aborted while they were loaded
-    std::vector<kv::KeyRange> keys;      // offload blocks of the sequence's content
-    kv::Content content;                 // up to the end of the keys, where a store goes on to lower tiers
+    SequenceRef sequence;            // whose it is, while that lives
+    kv::TableId orphan = kv::kNone;  // blocks to free with its report: the call was aborted while they were loaded
+    std::vector<kv::KeyRange> keys;  // offload blocks of the sequence's content
+    kv::Content content;             // up to the end of the keys, where a store goes on to lower tiers
     CallSlot call;
   };
   struct PerSequence {
     std::int64_t next = 0;  // offload block from which on nothing has been offered
     bool loaded = false;    // its load was reported
     bool noticed = false;   // and the queue has seen it
-    bool offering = false;  // listed in `offering`
     std::vector<TransferNumber> jobs;
   };
 
@@ -59,8 +58,8 @@ struct OffloadState {
     return *at;
   }
 
-  // Whether the next schedules look, offer and refuse as the last one did, as long as nothing else changes. `looks`: a call at the head of the
-  // queue is looked up in each of them, which a least recently used order bears and ARC does not.
+  // Whether the next schedules look, offer and refuse as the last one did, as long as nothing else changes. `looks`: a call at the head of
+  // the queue is looked up in each of them, which a least recently used order bears and ARC does not.
   bool steady(bool looks) const {
     return !asked_later && params.prompt_only && !(looks && (params.replacement == kv::Replacement::arc || params.store_threshold > 1));
   }
@@ -74,13 +73,13 @@ struct OffloadState {
   std::vector<LowerJob> lower_jobs;   // under way, by number
   std::vector<LowerJob> lower_ended;  // and ended, in that order, but not noticed
   TransferNumber next_lower = 0;
-  std::vector<Promotion> promotions;  // of this schedule
-  bool polled = false;                // the host pool has asked the lower tiers since the last end of a schedule
-  std::vector<PerSequence> sequences;   // by SequenceId
-  std::vector<SequenceId> loading;      // loads under way or reported and not admitted yet
-  std::vector<SequenceRef> offering;    // decoding, with blocks that were offered and refused
-  std::vector<SequenceId> aside;        // passed over by the admission pass
-  bool asked_later = false;             // some call was told to ask again
+  std::vector<Promotion> promotions;   // of this schedule
+  bool polled = false;                 // the host pool has asked the lower tiers since the last end of a schedule
+  std::vector<PerSequence> sequences;  // by SequenceId
+  std::vector<SequenceId> loading;     // loads under way or reported and not admitted yet
+  std::vector<SequenceRef> offering;   // decoding, with blocks that were offered and refused
+  std::vector<SequenceId> aside;       // passed over by the admission pass
+  bool asked_later = false;            // some call was told to ask again
   OffloadDecisions decisions;
   std::vector<kv::KeyRange> missing;
   std::vector<SequenceId> candidates;

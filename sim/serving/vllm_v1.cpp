@@ -26,11 +26,23 @@ void VllmV1::State::stop_running(SequenceId id) {
   running.remove(sequences, id);
 }
 
+// Frees the blocks of a call that leaves before its end. With a connector that loads they come back only with the output of the batch in
+// flight that holds the call.
+void VllmV1::State::release(SequenceId id, Flight* flight) {
+  Sequence& sequence = sequences[id];
+  if (params.async && offload && flight != nullptr && flight->sums.tokens > 0 && !sequence.starved)
+    flight->frees.push_back(sequence.table);
+  else
+    pool.close(sequence.table, false);
+  sequence.table = kv::kNone;
+}
+
 void VllmV1::State::forget(SequenceId id) {
   Sequence& sequence = sequences[id];
   by_call[sequence.request.call.value] = kNoSequence;
   sequence.place = Sequence::Place::nowhere;
   sequence.skipped = false;
+  stuck = false;
   if (offload) leave_transfers(id);
   sequence.serial = 0;
   ++sequence.generation;
@@ -46,6 +58,7 @@ void VllmV1::State::finish(SequenceId id) {
   if (sequence.running()) {
     if (offload) fence_transfers(id);
     pool.close(sequence.table, true);
+    sequence.table = kv::kNone;
     stop_running(id);
   } else {
     queue_of(id).remove(id);
@@ -96,7 +109,8 @@ void VllmV1::abort(CallSlot call, Time now) {
   if (sequence.running()) {
     if (sequence.place == Sequence::Place::decoding) s.group.leave(id, s.pool.computed(sequence.table));
     if (s.offload) s.fence_transfers(id);
-    s.pool.close(sequence.table, false);
+    if (sequence.place == Sequence::Place::decoding) s.pool.stop_decoding(sequence.table);
+    s.release(id, s.in_flight > 0 ? &s.newest() : nullptr);
     s.stop_running(id);
     s.changed();
   } else {
@@ -128,8 +142,13 @@ const Outcome& VllmV1::learn(Time now, std::span<const TransferNumber> ended) {
 }
 
 bool VllmV1::transfer_matters() const {
-  return state_->anybody_waits() || !state_->offload->offering.empty() || !state_->offload->lower.empty();
+  const State& s = *state_;
+  // The end of a load gives back blocks even when its call is gone.
+  const auto loads = [](const OffloadState::Job& job) { return job.load; };
+  return s.anybody_waits() || !s.offload->offering.empty() || !s.offload->lower.empty() ||
+         std::any_of(s.offload->jobs.begin(), s.offload->jobs.end(), loads);
 }
+
 bool VllmV1::waits_for_transfers() const { return state_->stuck; }
 
 const Batch& VllmV1::schedule(Time now) { return state_->schedule(now); }
@@ -240,7 +259,7 @@ void VllmV1::running(std::vector<Running>& out) const {
 std::optional<std::int64_t> VllmV1::blocked_hit() const {
   const State& s = *state_;
   if (!s.head_tried) return std::nullopt;
-  const Sequence& sequence = s.sequences[s.head()];
+  const Sequence& sequence = s.sequences[s.tried];
   return lookup(sequence.request.content, sequence.known);
 }
 

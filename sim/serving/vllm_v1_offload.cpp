@@ -25,8 +25,7 @@ ExternalLookup VllmV1::State::look_below(SequenceId id, std::int64_t local) {
     if (keys * o.block - local >= o.block) {
       kv::OffloadPool::Found found = o.pool.find(sequence.request.content, {from, keys});
       if (!o.lower.empty()) found.storing |= look_lower(id, {from, keys}, found.present);
-      if (o.params.store_threshold > 1)
-        o.looked_up.count(sequence.request.content, {from, std::min(keys, from + found.present + 1)});
+      if (o.params.store_threshold > 1) o.looked_up.count(sequence.request.content, {from, std::min(keys, from + found.present + 1)});
       const std::int64_t tokens = o.block * (from + found.present) - local;
       if (found.storing)
         look.answer = ExternalLookup::Answer::storing;
@@ -38,6 +37,7 @@ ExternalLookup VllmV1::State::look_below(SequenceId id, std::int64_t local) {
       look.tokens = 0;
     }
     o.pool.refresh(sequence.request.content, keys);
+    for (kv::OffloadPool& below : o.lower) below.refresh(sequence.request.content, keys);
   }
   if (look.answer != ExternalLookup::Answer::found) o.asked_later = true;
   o.decisions.lookups.push_back(look);
@@ -80,7 +80,8 @@ bool VllmV1::State::start_load(SequenceId id, const kv::Hit& hit, std::int64_t t
   own.loaded = own.noticed = false;
   own.jobs.push_back(o.next_number);
   o.loading.push_back(id);
-  o.jobs.push_back({o.next_number, true, false, o.pool.begin_load(sequence.request.content, keys, true), ref(id), kv::kNone, {keys}, {}, {}});
+  o.jobs.push_back(
+      {o.next_number, true, false, o.pool.begin_load(sequence.request.content, keys, true), ref(id), kv::kNone, {keys}, {}, {}});
   o.decisions.loads.push_back({o.next_number++, true, sequence.request.call, need, {keys}});
   head_grower = kv::kNone;
   head_tried = false;
@@ -113,7 +114,7 @@ bool VllmV1::State::admit_loaded(SequenceId id) {
   }
   std::erase(o.loading, id);
   pool.reorder(sequence.table, serial + 1);
-  pool.fences_of(sequence.table, pool.touched_fences());
+  pool.fences_of(sequence.table, o.decisions.flush);
   batch.admitted.push_back({sequence.request.call, context, sequence.known, sequence.preempted, context});
   enter_batch(id, context, tokens);
   return true;
@@ -132,10 +133,8 @@ void VllmV1::State::return_aside() {
 
 // The blocks that this step takes or hits must not be read by a copy any more.
 void VllmV1::State::flush_touched() {
-  std::vector<kv::Pool::FenceId>& touched = pool.touched_fences();
   std::vector<TransferNumber>& held_up = offload->decisions.flush;
-  held_up.insert(held_up.end(), touched.begin(), touched.end());
-  touched.clear();
+  pool.take_touched_fences(held_up);
   std::sort(held_up.begin(), held_up.end());
   held_up.erase(std::unique(held_up.begin(), held_up.end()), held_up.end());
 }

@@ -139,6 +139,7 @@ VllmV1::State::Admit VllmV1::State::try_admit(SequenceId id) {
   const kv::Hit hit = pool.lookup(sequence.request.content, (sequence.known - 1) / params.block);
   head_grower = hit.grower;
   head_tried = true;
+  tried = id;
   if (offload) {
     const ExternalLookup below = look_below(id, hit.blocks * params.block);
     if (below.answer != ExternalLookup::Answer::found) {

@@ -81,14 +81,9 @@ SequenceId VllmV1::State::victim() const {
 
 void VllmV1::State::preempt(SequenceId id) {
   Sequence& sequence = sequences[id];
-  // With a connector that loads, blocks come back only with the output of the last batch that holds the call.
-  const bool on_device = params.async && offload && in_flight == 2 && !sequence.starved;
-  if (on_device)
-    oldest().frees.push_back(sequence.table);
-  else
-    pool.close(sequence.table, false);
-  if (offload) offload->decisions.flush.insert(offload->decisions.flush.end(), offload->sequences[id].jobs.begin(), offload->sequences[id].jobs.end());
-  sequence.table = kv::kNone;
+  release(id, in_flight == 2 ? &oldest() : nullptr);
+  if (offload)
+    offload->decisions.flush.insert(offload->decisions.flush.end(), offload->sequences[id].jobs.begin(), offload->sequences[id].jobs.end());
   stop_running(id);
   sequence.place = Sequence::Place::waiting;
   sequence.preempted = true;

@@ -42,6 +42,9 @@ struct VllmV1::State {
   bool anybody_waits() const { return !waiting.empty() || !skipped.empty(); }
   WaitingQueue& queue_of(SequenceId id) { return sequences[id].skipped ? skipped : waiting; }
   void leave_queue(SequenceId id);
+  void add_chunk(SequenceId id, std::int64_t context, std::int64_t tokens);
+  void start_decodes();
+  void retire_decodes();
 
   // vllm_v1_offload.cpp
   ExternalLookup look_below(SequenceId id, std::int64_t local);
@@ -55,15 +58,13 @@ struct VllmV1::State {
   void fence_transfers(SequenceId id);
   void leave_transfers(SequenceId id);
   void report(TransferNumber number);
+
   // vllm_v1_lower.cpp
   bool look_lower(SequenceId id, kv::KeyRange keys, std::int64_t& present);
   void submit_promotions();
   void cascade(const OffloadState::Job& job);
   void poll_lower();
   void keep_below(const OffloadState::LowerJob& job);
-  void add_chunk(SequenceId id, std::int64_t context, std::int64_t tokens);
-  void start_decodes();
-  void retire_decodes();
 
   // vllm_v1_shortage.cpp
   void running_pass_by_steps();
@@ -84,6 +85,7 @@ struct VllmV1::State {
   void changed() { pure_since = pool.ticks() + 1; }
   void finish(SequenceId id);
   void stop_running(SequenceId id);
+  void release(SequenceId id, Flight* flight);
   void forget(SequenceId id);
 
   VllmV1Params params;
@@ -117,7 +119,8 @@ struct VllmV1::State {
   bool flush = false;                   // asynchronous: one more schedule is due after a finish
   bool starving = false;                // asynchronous: some running call got nothing in the last schedule
   kv::TableId head_grower = kv::kNone;  // the call whose next block would lengthen the head's hit
-  bool head_tried = false;              // the last schedule looked the head up and could not admit it
+  bool head_tried = false;              // the last schedule looked a head up and could not admit it
+  SequenceId tried = kNoSequence;       // that one
 };
 
 }  // namespace marea::serving

@@ -2,12 +2,11 @@
 
 #include <set>
 
-
 namespace marea::spec {
 
 namespace {
 
-// Handing a copy to the copy engine and learning of its end (vLLM's connector polls once a step, which comes on top).
+// Assumed: handing a copy to the copy engine. Learning of its end, once a step, comes on top.
 constexpr Seconds kHostLatency{10e-6};
 // First byte from an NVMe drive with its file system (facts.md 1.3: 60 to 120 us).
 constexpr Seconds kDriveLatency{100e-6};
@@ -47,10 +46,12 @@ Tiers read_tiers(const Value& value, const Node& node, double share) {
     Section section(item);
     const bool first = all.tiers.empty();
     all.tiers.push_back(read_tier(section, first, node, share));
-    if (!names.insert(all.tiers.back().name).second) item.fail("there are two tiers named '" + all.tiers.back().name + "'; give each a name of its own");
+    if (!names.insert(all.tiers.back().name).second)
+      item.fail("there are two tiers named '" + all.tiers.back().name + "'; give each a name of its own");
     if (first) {
       if (const auto block = section.optional("block")) all.use.block = block->tokens(Tokens{1}).value;
-      if (const auto stores = section.optional("stores")) all.use.prompt_only = stores->one_of({"prompts", "all"}, "choice of what is stored") == "prompts";
+      if (const auto stores = section.optional("stores"))
+        all.use.prompt_only = stores->one_of({"prompts", "all"}, "choice of what is stored") == "prompts";
       if (const auto threshold = section.optional("store_threshold")) all.use.store_threshold = threshold->integer(0, 1'000'000);
     }
     section.close();

@@ -1,12 +1,11 @@
 // A tier of KV memory below a device's own, and how an engine uses it.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/base/units.h"
 #include "sim/base/section.h"
+#include "sim/base/units.h"
 #include "sim/spec/node.h"
 
 namespace marea::spec {

@@ -87,7 +87,7 @@ TEST_CASE("what --set changed stays known: in the page, in the list of runs, aft
 
 TEST_CASE("a load that still rises at the end of the window is told, a steady one is not") {
   const Terminal terminal;
-  const std::string steady = terminal.marea({"run", kPond, "--set", "run.duration=1 h"}).out;
+  const std::string steady = terminal.marea({"run", kPond, "--set", "run.duration=4 h"}).out;
   CHECK_FALSE(contains(steady, "still rising"));
   CHECK(contains(steady, "within its memory"));
   // Sessions that come faster than they can end: each waits half an hour for its first tool.

@@ -95,7 +95,6 @@ TEST_CASE("host memory below the device keeps what first-run loses") {
   CHECK(value(tiered, "prefix_hit_rate") > 0.97 * value(tiered, "hit_rate_ceiling"));
   CHECK(value(tiered, "recompute_tokens") < value(base, "recompute_tokens") / 5);
   CHECK(value(tiered, "session_attainment") > 1.5 * value(base, "session_attainment"));
-  // What comes up was written down before, and no more of it at once than the tier holds.
   CHECK(value(tiered, "tier_hit_rate") > 0.1);
   CHECK(value(tiered, "tier_hit_rate") < value(tiered, "prefix_hit_rate"));
 }

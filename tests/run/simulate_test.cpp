@@ -87,7 +87,8 @@ const std::vector<Variant> kVariants = {
      "blocks: 1700, tiers: [{name: dram, capacity: 3 GB, eviction: arc, block: 64 tok}, {name: nvme, capacity: 50 GB}]"},
     {"engine: vllm-v1, scheduler: priority, sequences: 6, max_length: 24000 tok",
      "blocks: 1600, tiers: [{name: dram, capacity: 1 GB, stores: all, read: 2 GB/s, write: 1 GB/s, latency: 20 ms}]"},
-    {"engine: vllm-v1, max_length: 24000 tok", "blocks: 1700, tiers: [{name: dram, capacity: 2 GB, store_threshold: 2}, {name: nvme, capacity: 5 GB, read: 1 GB/s}]"},
+    {"engine: vllm-v1, max_length: 24000 tok",
+     "blocks: 1700, tiers: [{name: dram, capacity: 2 GB, store_threshold: 2}, {name: nvme, capacity: 5 GB, read: 1 GB/s}]"},
 };
 
 }  // namespace
@@ -111,9 +112,14 @@ TEST_CASE("skipping ahead equals stepping, to the fingerprint and to every metri
   }
 }
 
-TEST_CASE("skipping equals stepping for a router that asks the replicas, with sessions cut and abandoned") {
+TEST_CASE("skipping equals stepping for a router that asks the replicas, with sessions cut and abandoned, with tiers and without") {
+  const std::vector<std::vector<std::string>> variants = {
+      {},
+      {"kv.tiers=[{name: dram, capacity: 300 MB, read: 100 MB/s, write: 300 MB/s}]"},
+      {"serving.async=false", "kv.tiers=[{name: dram, capacity: 300 MB}, {name: nvme, capacity: 2 GB, read: 1 GB/s}]"}};
   for (int seed = 1; seed <= 3; ++seed) {
-    const run::Scenario tight = scenario(fmt::format(R"(name: tight
+    for (const std::vector<std::string>& settings : variants) {
+      const run::Scenario tight = scenario(fmt::format(R"(name: tight
 service: {{model: llama-3.1-8b, weights: bf16}}
 cluster: {{node: hgx-h100, pools: [{{name: main, replicas: 4}}]}}
 serving: {{router: prefix-index, max_length: 2000 tok, host: {{front_end: {{call: 0 ms}}}}}}
@@ -130,8 +136,12 @@ traffic:
       abandon: {{after: {{exponential: {{mean: 1 min}}}}}}
 run: {{duration: 4 min, warmup: 1 min, drain: 0 s, seed: {}}}
 )",
-                                                     seed));
-    CHECK(simulate(tight, true).results.fingerprint == simulate(tight, false).results.fingerprint);
+                                                       seed),
+                                           settings);
+      CAPTURE(settings.size());
+      CAPTURE(seed);
+      CHECK(simulate(tight, true).results.fingerprint == simulate(tight, false).results.fingerprint);
+    }
   }
 }
 
@@ -286,4 +296,32 @@ run: {duration: 1 min}
     for (const run::MemoryRow& row : error.account.rows) sum += row.bytes;
     CHECK(sum == std::int64_t{81559} << 20);
   }
+}
+
+TEST_CASE("tiers that cannot be are refused with what would be right") {
+  const auto refusal = [](const std::string& kv, const std::string& node = "hgx-h100", const std::string& serving = "async: true") {
+    try {
+      scenario(fmt::format(R"(name: t
+service: {{model: llama-3.1-8b, weights: bf16}}
+cluster: {{node: {}, pools: [{{name: main}}]}}
+serving: {{{}}}
+kv: {{tiers: {}}}
+traffic: [{{name: a, lanes: 1, program: {{prompt: 10 tok, output: 5 tok}}, sessions: 1}}]
+)",
+                           node, serving, kv));
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  const auto says = [&](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  CHECK(refusal("[{name: a, capacity: 1 GB}, {name: b, capacity: 1 GB}]") == "accepted");
+  CHECK(says(refusal("[{name: a, capacity: 1 GB}, {name: b, capacity: 1 GB, eviction: arc}]"), "only the first tier gives up by arc"));
+  CHECK(says(refusal("[{name: a, capacity: 1 GB}, {name: a, capacity: 1 GB}]"), "there are two tiers named 'a'"));
+  CHECK(says(refusal("[{name: a, capacity: 1 GB, block: 24 tok}]"), "no multiple of the engine's 16 tok"));
+  CHECK(says(refusal("[{name: a, capacity: 1 MB}]"), "does not hold one block of 16 tok, which takes 2.097 MB"));
+  CHECK(says(refusal("[{name: a, capacity: 90 TB}]"), "a capacity is that of one replica"));
+  CHECK(says(refusal("[{name: a, capacity: 1 GB}]", "hgx-h100", "prefix_caching: false"), "prefix_caching is off"));
+  CHECK(says(refusal("[{name: a, capacity: 1 GB, stores: everything}]"), "stores"));
+  CHECK(says(refusal("[{name: a}]"), "capacity"));
 }

@@ -492,6 +492,8 @@ TEST_CASE("every recorded schedule with offloading is reproduced on every field"
       lines += recording.lines.size();
       loads += player.loads();
     }
+    CHECK(!files.empty());
+    CHECK(loads > 0);
     std::printf("%s: %lld of %zu logs reproduced, %zu lines, %lld loads\n", folder, static_cast<long long>(right), files.size(), lines,
                 static_cast<long long>(loads));
   }
