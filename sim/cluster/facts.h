@@ -180,16 +180,16 @@ struct StepHeldUp {
   Time at;
 };
 
-// One schedule preempted several calls: with two batches in flight and a connector that loads, blocks of a victim come back too late for the
-// call that wants them, so the next one has to go as well.
+// One schedule preempted several calls: with two batches in flight and a connector that loads, blocks of a victim come back too late for
+// the call that wants them, so the next one has to go as well.
 struct PreemptionAvalanche {
   ReplicaId replica;
   Time at;
   std::int64_t calls = 0;
 };
 
-// Nothing in this replica can go on until a call is taken out: calls hold blocks for KV that was loaded, behind one that needs more blocks than
-// are free.
+// Nothing in this replica can go on until a call is taken out: calls hold blocks for KV that was loaded, behind one that needs more blocks
+// than are free.
 struct Standstill {
   ReplicaId replica;
   Time at;

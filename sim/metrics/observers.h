@@ -64,7 +64,8 @@ class Observers final : public cluster::Observer {
   void on(const cluster::WindowClosed& fact) override;
   void on(const cluster::RunEnded& fact) override;
 
-  // Requires RunEnded. Call once. Notes standstills and avalanches alone: what was cut is a metric, and what readers and loads assumed is for the caller to add.
+  // Requires RunEnded. Call once. Notes standstills and avalanches alone: what was cut is a metric, and what readers and loads assumed is
+  // for the caller to add.
   Results finish();
 
  private:

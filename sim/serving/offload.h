@@ -1,5 +1,6 @@
 // What an engine that offloads KV to a host pool decides beside its schedule: which blocks are copied down, which are loaded, whom a copy
-// holds up. The rules are those of vLLM's OffloadingConnector; the copies themselves happen elsewhere, and are reported when they have ended.
+// holds up. The rules are those of vLLM's OffloadingConnector; the copies themselves happen elsewhere, and are reported when they have
+// ended.
 #pragma once
 
 #include <cstdint>
@@ -64,11 +65,11 @@ struct OffloadDecisions {
     CallSlot call;
     kv::KeyRange keys;  // offered
   };
-  std::vector<Refusal> refused;       // stores for which there was no room
-  std::vector<TransferNumber> flush;  // must end before this step starts on the device
-  std::vector<LowerTransfer> promotions;       // start with this step
-  std::vector<TransferNumber> noticed;         // lower transfers that the host pool has taken notice of
-  std::int64_t no_room = 0;                    // offload blocks found below for which the host pool had no room
+  std::vector<Refusal> refused;           // stores for which there was no room
+  std::vector<TransferNumber> flush;      // must end before this step starts on the device
+  std::vector<LowerTransfer> promotions;  // start with this step
+  std::vector<TransferNumber> noticed;    // lower transfers that the host pool has taken notice of
+  std::int64_t no_room = 0;               // offload blocks found below for which the host pool had no room
 
   void clear() {
     lookups.clear();

@@ -31,9 +31,9 @@ struct Request {
 // A call that entered the running batch with this schedule.
 struct Admission {
   CallSlot call;
-  std::int64_t hit = 0;    // tokens found in the prefix cache
-  std::int64_t known = 0;  // all its known tokens (prompt + generated so far); known - hit will be computed
-  bool resumed = false;    // had been preempted before
+  std::int64_t hit = 0;     // tokens found in the prefix cache
+  std::int64_t known = 0;   // all its known tokens (prompt + generated so far); known - hit will be computed
+  bool resumed = false;     // had been preempted before
   std::int64_t loaded = 0;  // of the hit, tokens that were loaded from a tier below
 };
 
@@ -67,8 +67,8 @@ struct Batch {
 
 // What the output of one step brought.
 struct Outcome {
-  std::vector<CallSlot> first_tokens;  // calls whose prefill is complete: they emit a token and decode from now on (resumed calls too)
-  std::vector<CallSlot> finished;      // in order; their blocks are free
+  std::vector<CallSlot> first_tokens;   // calls whose prefill is complete: they emit a token and decode from now on (resumed calls too)
+  std::vector<CallSlot> finished;       // in order; their blocks are free
   std::vector<LowerTransfer> cascades;  // copies of what has just been stored, to the tiers below
 };
 

@@ -6,8 +6,8 @@
 
 namespace marea::serving {
 
-// Looks for the keys behind `present` (those that the host pool has from keys.from on) in the lower tiers and gives what is found a place in
-// the host pool, one block after the other. Counts on in `present`; true if any key is on its way.
+// Looks for the keys behind `present` (those that the host pool has from keys.from on) in the lower tiers and gives what is found a place
+// in the host pool, one block after the other. Counts on in `present`; true if any key is on its way.
 bool VllmV1::State::look_lower(SequenceId id, kv::KeyRange keys, std::int64_t& present) {
   OffloadState& o = *offload;
   const kv::ContentView content = sequences[id].request.content;
@@ -108,7 +108,8 @@ void VllmV1::State::keep_below(const OffloadState::LowerJob& job) {
 
 void VllmV1::ended_below(TransferNumber number) {
   OffloadState& o = *state_->offload;
-  const auto job = std::find_if(o.lower_jobs.begin(), o.lower_jobs.end(), [number](const OffloadState::LowerJob& one) { return one.number == number; });
+  const auto job =
+      std::find_if(o.lower_jobs.begin(), o.lower_jobs.end(), [number](const OffloadState::LowerJob& one) { return one.number == number; });
   check(job != o.lower_jobs.end(), "a lower transfer that is not under way has ended");
   o.lower_ended.push_back(std::move(*job));
   o.lower_jobs.erase(job);

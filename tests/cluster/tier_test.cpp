@@ -99,8 +99,8 @@ TEST_CASE("a host pool too small for a store stores nothing of it, and the promp
 }
 
 TEST_CASE("a tier below the host pool gives back what the host pool gave up") {
-  // A's 4 blocks are in the host pool at 19 and, 1 + 4 x 10 later, at 60 in the tier below. B's 4 drive them out of a host pool of 4 blocks from 110
-  // on. C finds A's prompt below: 4 blocks come up to the host pool 1 + 4 x 20 = 81 later, then 13 to the device.
+  // A's 4 blocks are in the host pool at 19 and, 1 + 4 x 10 later, at 60 in the tier below. B's 4 drive them out of a host pool of 4 blocks
+  // from 110 on. C finds A's prompt below: 4 blocks come up to the host pool 1 + 4 x 20 = 81 later, then 13 to the device.
   const Seen seen = run(5, 4, {{ms(0), 1, 64, 1}, {ms(100), 2, 64, 1}, {ms(300), 3, 80, 1}, {ms(400), 1, 64, 1}}, true);
   REQUIRE(seen.calls.size() == 4);
   const cluster::CallEnded& c = seen.calls[3];

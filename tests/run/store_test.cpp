@@ -308,7 +308,8 @@ TEST_CASE("an older schema is brought up to date with its runs, a newer one is r
       database.execute("PRAGMA application_id = " + std::to_string(kApplicationId) + "; PRAGMA user_version = " + std::to_string(version));
       database.execute(
           "INSERT INTO run VALUES (7, 'k', 'old', 'done', 'summary', 1, 2, 'v', 'c', 3, 0, '', '', 'f', 'lanes', '', '', 'm', 'name: "
-          "old', 0, 9" + std::string(version > 2 ? ", '[]')" : ")"));
+          "old', 0, 9" +
+          std::string(version > 2 ? ", '[]')" : ")"));
     }
     CHECK_THROWS_WITH_AS(Store(file, Store::Mode::read), doctest::Contains("older marea"), StorageError);
     CHECK(refusal(file) == "accepted");
