@@ -25,9 +25,10 @@ struct OffloadState {
     CallSlot call;
   };
   struct PerSequence {
-    std::int64_t next = 0;  // offload block from which on nothing has been offered
-    bool loaded = false;    // its load was reported
-    bool noticed = false;   // and the queue has seen it
+    std::int64_t next = 0;   // offload block from which on nothing has been offered
+    bool loaded = false;     // its load was reported
+    bool noticed = false;    // and the queue has seen it
+    std::int64_t local = 0;  // tokens that the load follows: found on the device
     std::vector<TransferNumber> jobs;
   };
 

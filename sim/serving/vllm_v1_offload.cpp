@@ -78,6 +78,7 @@ bool VllmV1::State::start_load(SequenceId id, const kv::Hit& hit, std::int64_t t
   OffloadState::PerSequence& own = o.sequences[id];
   own.next = keys.to;
   own.loaded = own.noticed = false;
+  own.local = local;
   own.jobs.push_back(o.next_number);
   o.loading.push_back(id);
   o.jobs.push_back(
@@ -115,7 +116,7 @@ bool VllmV1::State::admit_loaded(SequenceId id) {
   std::erase(o.loading, id);
   pool.reorder(sequence.table, serial + 1);
   pool.fences_of(sequence.table, o.decisions.flush);
-  batch.admitted.push_back({sequence.request.call, context, sequence.known, sequence.preempted, context});
+  batch.admitted.push_back({sequence.request.call, context, sequence.known, sequence.preempted, context - o.sequences[id].local});
   enter_batch(id, context, tokens);
   return true;
 }
