@@ -30,7 +30,7 @@ class Copies {
  public:
   explicit Copies(const CopyRates& rates) : rates_(rates), lower_free_(rates.lower.size()) {}
 
-  // A copy that is asked for now ends when it is back at the head of its direction's queue and through it.
+  // Queues a copy behind the earlier ones of its direction; returns when it ends.
   Time submit(const serving::Transfer& transfer, Time now) {
     const CopyRate& rate = transfer.load ? rates_.load : rates_.store;
     const Time end = enqueue(free_[transfer.load], rate, transfer.blocks, now);

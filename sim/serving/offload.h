@@ -67,7 +67,7 @@ struct OffloadDecisions {
   };
   std::vector<Refusal> refused;           // stores for which there was no room
   std::vector<TransferNumber> flush;      // must end before this step starts on the device
-  std::vector<LowerTransfer> promotions;  // start with this step
+  std::vector<LowerTransfer> promotions;  // start at once
   std::vector<TransferNumber> noticed;    // lower transfers that the host pool has taken notice of
   std::int64_t no_room = 0;               // offload blocks found below for which the host pool had no room
 

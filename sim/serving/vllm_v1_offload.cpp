@@ -99,20 +99,8 @@ bool VllmV1::State::admit_loaded(SequenceId id) {
   // The last known token has to be computed in any case: its output is the next one.
   if (had == sequence.known) pool.rewind(sequence.table);
   const std::int64_t context = pool.computed(sequence.table);
-  std::int64_t tokens = sequence.known - context;
-  if (params.long_prefill_threshold > 0) tokens = std::min(tokens, params.long_prefill_threshold);
-  if (!params.chunked_prefill && tokens > budget) {
-    batch.head = HeadBlock::budget;
-    return false;
-  }
-  tokens = std::min(tokens, budget);
-  const std::int64_t whole = std::min(sequence.known, params.max_length);
-  const std::int64_t asked = params.reserve_full_prompt ? std::max(whole, context + tokens) : context + tokens;
-  const std::int64_t need = std::max<std::int64_t>(0, pool.need(sequence.table, asked));
-  if (need + (running.size() > 0 ? reserve : 0) > pool.free_blocks()) {
-    batch.head = HeadBlock::blocks;
-    return false;
-  }
+  const std::int64_t tokens = first_chunk(sequence, context, pool.allocated(sequence.table), 0);
+  if (tokens == 0) return false;
   std::erase(o.loading, id);
   pool.reorder(sequence.table, serial + 1);
   pool.fences_of(sequence.table, o.decisions.flush);

@@ -152,27 +152,31 @@ VllmV1::State::Admit VllmV1::State::try_admit(SequenceId id) {
   return admit(id, hit) ? Admit::admitted : Admit::failed;
 }
 
-// Admits a call behind what was found, or says in batch.head why not.
-bool VllmV1::State::admit(SequenceId id, const kv::Hit& hit) {
-  Sequence& sequence = sequences[id];
-  const std::int64_t block = params.block;
-  const std::int64_t found = hit.blocks * block;
-  std::int64_t tokens = sequence.known - found;
+// Tokens of the first chunk of a call behind `context` tokens, for which it has `held` blocks, `idle` of them still among the free ones. 0
+// where the budget or the free blocks do not allow it, which batch.head then says.
+std::int64_t VllmV1::State::first_chunk(const Sequence& sequence, std::int64_t context, std::int64_t held, std::int64_t idle) {
+  std::int64_t tokens = sequence.known - context;
   if (params.long_prefill_threshold > 0) tokens = std::min(tokens, params.long_prefill_threshold);
   if (!params.chunked_prefill && tokens > budget) {
     batch.head = HeadBlock::budget;
-    return false;
+    return 0;
   }
   tokens = std::min(tokens, budget);
-
-  // Hit blocks that nobody holds lie among the free ones and are needed as well.
   const std::int64_t whole = std::min(sequence.known, params.max_length);
-  const std::int64_t asked = params.reserve_full_prompt ? std::max(whole, found + tokens) : found + tokens;
-  const std::int64_t need = std::max<std::int64_t>(0, (asked + block - 1) / block - hit.blocks);
-  if (need + hit.idle + (running.size() > 0 ? reserve : 0) > pool.free_blocks()) {
-    batch.head = HeadBlock::blocks;
-    return false;
-  }
+  const std::int64_t asked = params.reserve_full_prompt ? std::max(whole, context + tokens) : context + tokens;
+  const std::int64_t need = std::max<std::int64_t>(0, (asked + params.block - 1) / params.block - held);
+  if (need + idle + (running.size() > 0 ? reserve : 0) <= pool.free_blocks()) return tokens;
+  batch.head = HeadBlock::blocks;
+  return 0;
+}
+
+// Admits a call behind what was found, or says in batch.head why not.
+bool VllmV1::State::admit(SequenceId id, const kv::Hit& hit) {
+  Sequence& sequence = sequences[id];
+  const std::int64_t found = hit.blocks * params.block;
+  // Hit blocks that nobody holds lie among the free ones and are needed as well.
+  const std::int64_t tokens = first_chunk(sequence, found, hit.blocks, hit.idle);
+  if (tokens == 0) return false;
   sequence.table = pool.open(sequence.request.content, sequence.length - 1, sequence.request.owner, serial + 1, hit);
   batch.admitted.push_back({sequence.request.call, found, sequence.known, sequence.preempted, 0});
   enter_batch(id, found, tokens);

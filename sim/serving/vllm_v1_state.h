@@ -37,6 +37,7 @@ struct VllmV1::State {
   enum class Admit : std::uint8_t { admitted, set_aside, failed };
   Admit try_admit(SequenceId id);
   bool admit(SequenceId id, const kv::Hit& hit);
+  std::int64_t first_chunk(const Sequence& sequence, std::int64_t context, std::int64_t held, std::int64_t idle);
   void enter_batch(SequenceId id, std::int64_t context, std::int64_t tokens);
   SequenceId head() const;
   bool anybody_waits() const { return !waiting.empty() || !skipped.empty(); }
